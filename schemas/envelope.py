@@ -1,0 +1,74 @@
+"""Who saw it, when, by which clock: the part that every message has.
+
+Instants are integer microseconds since the Unix epoch, UTC (``t_us``). ``t_us`` of a message is the end of what the
+message covers, by its producer's own clock, uncorrected. ``Clock.offset_us`` is the producer's own estimate of
+(clock - reference) and ``Clock.error_us`` bounds what remains after that correction.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+Count = Annotated[int, Meta(ge=0)]
+"""A number of things, or a cumulative counter: never negative."""
+
+InstantUs = Annotated[int, Meta(ge=0)]
+"""Microseconds since the Unix epoch, UTC."""
+
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+"""A part of one."""
+
+Name = Annotated[str, Meta(min_length=1, max_length=512)]
+"""An identifier; the empty string names nothing."""
+
+
+class Value(Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """Base of every immutable value of the contract; unknown fields are ignored so that old consumers read new data."""
+
+
+class Producer(Value, frozen=True, kw_only=True):
+    """One stream of one agent under one boot; ``seq`` grows by one per message sent."""
+
+    id: Name
+    kind: Name
+    boot: str
+    seq: Count
+
+
+class Clock(Value, frozen=True, kw_only=True):
+    """How far the producer's clock may be off, microseconds."""
+
+    source: Literal["ptp", "ntp", "none"]
+    offset_us: float
+    error_us: Annotated[float, Meta(ge=0.0)]
+
+
+class Message(Value, frozen=True, kw_only=True):
+    """The envelope: every value on every topic of ours has these fields."""
+
+    v: Annotated[int, Meta(ge=1)]
+    t_us: InstantUs
+    producer: Producer
+    clock: Clock
+    fabric: Name
+
+
+class JobMessage(Message, frozen=True, kw_only=True):
+    """A message about one job."""
+
+    job: Name
+    tenant: str | None = None
+
+
+def same_lengths(**columns: tuple[object, ...] | None) -> None:
+    """Refuse columns of unequal length; columns that are None are absent.
+
+    Raises:
+        ValueError: naming the columns and their lengths.
+    """
+    lengths = {name: len(column) for name, column in columns.items() if column is not None}
+    if len(set(lengths.values())) > 1:
+        listing = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ValueError(f"columns of one table must have one length: {listing}")

@@ -1,0 +1,62 @@
+"""What an engine is: a fold over events in event time.
+
+``step(state, event) -> (state, emissions)`` is deterministic and reads no clock, no network and no global. It *owns*
+the state that it is given: it may change it in place and return it, and the caller must not use the old one again.
+A state pickles, and folding may go on from the pickle on another machine with the same result.
+
+Events of one key arrive in a total order that does not depend on the order of arrival: by ``t_us``, then topic,
+producer, boot and sequence number. After all observations with ``t_us`` <= a whole second comes ``TimeReached`` of that
+second, exactly once per second, also when nothing was observed: silence is noticed through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+from schemas.envelope import Clock, Message, Producer, Value
+
+State = TypeVar("State")
+
+
+class Observation(NamedTuple):
+    """A message, in its turn."""
+
+    topic: str
+    value: Message
+
+
+class TimeReached(NamedTuple):
+    """Event time has come to this whole second: everything up to it has been observed, or is late and left out."""
+
+    t_us: int
+
+
+Event = Observation | TimeReached
+
+
+class Emission(NamedTuple):
+    """A message to send."""
+
+    topic: str
+    key: str
+    value: Value
+
+
+class Engine(Protocol[State]):
+    """A fold over the events of one key (a job or a fabric)."""
+
+    def start(self, key: str) -> State:
+        """The state before the first event of ``key``."""
+
+    def step(self, state: State, event: Event) -> tuple[State, Sequence[Emission]]:
+        """The state after ``event``, and what to send."""
+
+
+DERIVED_CLOCK = Clock(source="none", offset_us=0.0, error_us=0.0)
+"""Conclusions are stamped in event time, not by a clock of their own."""
+
+
+def derived_producer(stage: str, key: str, seq: int) -> Producer:
+    """Provenance of a conclusion: the fold of ``key`` in ``stage``; the same on every replay, so boot is constant."""
+    return Producer(id=f"{stage}:{key}", kind="stage", boot="fold", seq=seq)

@@ -1,0 +1,9 @@
+"""What skeleton inference is tuned by."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class SkeletonParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """To be filled by the engine."""

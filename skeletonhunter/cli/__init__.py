@@ -1,0 +1,47 @@
+"""The command line: one file a command, each a thin shell; what is heavy is imported inside the command.
+
+Exit codes: 0 done, 1 ran and found the input wrong (one clear sentence on stderr), 2 bad usage.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import typer
+
+COMMANDS: tuple[str, ...] = ()
+"""Modules of this package, each with a function of the same name (``_`` for ``-``)."""
+
+
+class InputError(Exception):
+    """The input is wrong; the text is one clear sentence naming file, line and field. Ends the program with exit code 1."""
+
+
+def build_cli() -> typer.Typer:
+    """The program with all its commands."""
+    cli = typer.Typer(
+        name="skeletonhunter",
+        help="Finds what broke in the network of a training cluster: who is to blame, how sure, why, and what to do.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    cli.callback()(_program)
+    for name in COMMANDS:
+        module = import_module(f"skeletonhunter.cli.{name}")
+        cli.command(name.replace("_", "-"))(getattr(module, name))
+    return cli
+
+
+def _program() -> None:
+    """Keeps the commands named even while there is only one."""
+
+
+def main() -> None:
+    """Entry point of the program ``skeletonhunter``."""
+    try:
+        build_cli()()
+    except InputError as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        raise SystemExit(1) from None
