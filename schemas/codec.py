@@ -72,7 +72,7 @@ def convert(topic_name: str, key: str | None, wire: object, arrival_us: int) -> 
 
 
 def encode(topic_name: str, value: Value) -> bytes:
-    """JSON bytes of a value, in the newest version of its topic; fields keep their order, so equal values are equal bytes."""
+    """JSON bytes of a value, in its topic's newest version; fields keep their order: equal values are equal bytes."""
     wire = msgspec.to_builtins(value, builtin_types=_NATIVE, enc_hook=_as_is)
     lower = _LOWER.get(topic_name)
     return orjson.dumps(lower(wire) if lower else wire, option=orjson.OPT_SERIALIZE_NUMPY)

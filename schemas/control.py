@@ -33,4 +33,3 @@ class DeadLetter(Value, frozen=True, kw_only=True):
     detail: str
     arrival_us: InstantUs
     value_base64: str
-

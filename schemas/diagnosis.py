@@ -18,9 +18,7 @@ IncidentKind = Literal[
     "collector_gap",
     "insufficient_evidence",
 ]
-ComponentClass = Literal[
-    "switch", "rnic", "host_board", "virtual_switch", "container_runtime", "configuration"
-]
+ComponentClass = Literal["switch", "rnic", "host_board", "virtual_switch", "container_runtime", "configuration"]
 IssueId = Literal[
     "crc_error",
     "switch_port_down",
@@ -44,13 +42,11 @@ IssueId = Literal[
 ]
 PassName = Literal["overlay", "underlay", "boundary", "host", "monitor"]
 Verdict = Literal["clean", "suspect", "inconclusive"]
-ActionKind = Literal[
-    "quarantine", "clean_fibre", "replace_fibre", "restart", "fix_configuration", "none"
-]
+ActionKind = Literal["quarantine", "clean_fibre", "replace_fibre", "restart", "fix_configuration", "none"]
 
 
 class Observed(Value, frozen=True, kw_only=True):
-    """Loss (share) and RTT (us) of a pair over the window that a detector judged, or of its baseline; null = no data."""
+    """Loss (share) and RTT (us) of a pair over the window that a detector judged, or its baseline; null = no data."""
 
     loss: Share | None = None
     rtt_us: float | None = None
@@ -59,7 +55,7 @@ class Observed(Value, frozen=True, kw_only=True):
 
 
 class Anomaly(JobMessage, frozen=True, kw_only=True):
-    """Topic ``anomalies``, key fabric: one pair with one symptom, from ``onset_us`` on. ``path``: link ids, in order."""
+    """Topic ``anomalies``, key fabric: one pair with one symptom from ``onset_us`` on. ``path``: link ids, in order."""
 
     anomaly: Name
     src: Name

@@ -32,9 +32,7 @@ class Endpoint(Value, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.endpoint != f"{self.container}/{self.rnic}":
-            raise ValueError(
-                f"endpoint {self.endpoint!r} must be <container>/<rnic> = '{self.container}/{self.rnic}'"
-            )
+            raise ValueError(f"endpoint {self.endpoint!r} must be <container>/<rnic> = '{self.container}/{self.rnic}'")
 
 
 class Parallelism(Value, frozen=True, kw_only=True):
@@ -81,7 +79,7 @@ class Link(Value, frozen=True, kw_only=True):
 
 
 class Ecmp(Value, frozen=True, kw_only=True):
-    """How a flow's path is known: ``traced`` (results bring it) or ``hash`` (computed, see the design's reading rules)."""
+    """How a flow's path is known: ``traced`` (results bring it) or ``hash`` (computed from the flow's 5-tuple)."""
 
     method: Literal["traced", "hash"]
     function: Literal["crc32"] | None = None

@@ -125,9 +125,33 @@ class FlowTables(Message, frozen=True, kw_only=True):
 
 
 KNOWN_DEVICE_EVENTS = frozenset(
-    "port_down port_up crc_errors switch_unreachable switch_reboot pfc_storm cc_disabled fw_health rnic_reset "
-    "rnic_missing bond_degraded bond_failed gid_changed pcie_error pcie_degraded gdr_error offload_disabled "
-    "vswitch_restart rdma_fallback container_exit container_start hugepage_mismatch agent_exit clock_step unknown".split()
+    {
+        "port_down",
+        "port_up",
+        "crc_errors",
+        "switch_unreachable",
+        "switch_reboot",
+        "pfc_storm",
+        "cc_disabled",
+        "fw_health",
+        "rnic_reset",
+        "rnic_missing",
+        "bond_degraded",
+        "bond_failed",
+        "gid_changed",
+        "pcie_error",
+        "pcie_degraded",
+        "gdr_error",
+        "offload_disabled",
+        "vswitch_restart",
+        "rdma_fallback",
+        "container_exit",
+        "container_start",
+        "hugepage_mismatch",
+        "agent_exit",
+        "clock_step",
+        "unknown",
+    }
 )
 """Codes of device events that this version understands; others are kept and read as ``unknown``."""
 

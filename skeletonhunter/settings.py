@@ -1,6 +1,7 @@
 """How is this installation set up? One frozen value, built once in the CLI from a TOML file, the environment and flags.
 
-Precedence: flag over environment (``SKELETONHUNTER_KAFKA__URL=...``: section, two underscores, field) over file over default.
+Precedence: flag over environment (``SKELETONHUNTER_KAFKA__URL=...``: section, two underscores, field) over file over
+default.
 Every unknown name and every wrong value is refused with one sentence that names where it stood.
 """
 
@@ -25,7 +26,7 @@ class SettingsError(ValueError):
 
 
 class KafkaSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where Kafka is. ``prefix`` stands before every topic and consumer group; ``librdkafka`` goes to confluent-kafka as it is."""
+    """Where Kafka is. ``prefix`` stands before topics and groups; ``librdkafka`` goes to confluent-kafka as it is."""
 
     url: str = "localhost:9092"
     prefix: str = ""

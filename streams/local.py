@@ -15,7 +15,9 @@ from streams.stages import STAGES
 class LocalPipeline:
     """All stages, one partition each. ``emit`` receives every message that a stage sends, in order."""
 
-    def __init__(self, parameters: Parameters, emit: Callable[[Emission], None], stages: tuple[str, ...] = tuple(STAGES)) -> None:
+    def __init__(
+        self, parameters: Parameters, emit: Callable[[Emission], None], stages: tuple[str, ...] = tuple(STAGES)
+    ) -> None:
         self.emit = emit
         self.folds = [StageFold(STAGES[name], parameters) for name in STAGES if name in stages]
         self.readers: dict[str, list[StageFold]] = {}

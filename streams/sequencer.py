@@ -24,7 +24,7 @@ from schemas.instants import SECOND_US, window_end
 
 SEEN_US = 120 * SECOND_US
 CATCH_UP_US = 3600 * SECOND_US
-"""How far behind the first release of a key may begin; what is older than that is late, not a reason to count seconds."""
+"""How far back the first release of a key may begin; what is older is late, not a reason to count seconds."""
 
 Admission = Literal["new", "duplicate", "late"]
 
@@ -71,7 +71,7 @@ class Sequencer:
             return "duplicate"
         raise BadRecord(
             "conflicting_seq",
-            f"{topic}: producer {producer.id} (boot {producer.boot}) used seq {producer.seq} before for another message",
+            f"{topic}: producer {producer.id} (boot {producer.boot}) used seq {producer.seq} for other content",
         )
 
     def _is_waiting(self, topic: str, value: Message) -> bool:

@@ -14,7 +14,7 @@ StageName = str
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One engine in its place. ``key`` is the kind of key that all its inputs share; ``upstream`` the stages it follows."""
+    """One engine in its place. ``key``: the kind of key that all its inputs share; ``upstream``: stages it follows."""
 
     name: StageName
     key: str

@@ -15,7 +15,7 @@ COMMANDS: tuple[str, ...] = ()
 
 
 class InputError(Exception):
-    """The input is wrong; the text is one clear sentence naming file, line and field. Ends the program with exit code 1."""
+    """The input is wrong; the text is one clear sentence naming file, line and field. The program exits with 1."""
 
 
 def build_cli() -> typer.Typer:
