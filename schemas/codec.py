@@ -1,8 +1,15 @@
 """Bytes to values and back: orjson for JSON, msgspec for types; one clear reason for everything that can't be read.
 
 ``decode`` accepts every version listed in the topic's YAML and lifts older ones to the newest, so engines know one
-version only. ``encode`` writes the newest one. Numpy arrays in a value go to JSON directly.
-Cost: about 10 us per message of 1 kB on one core.
+version only. ``encode`` writes the newest one; numpy arrays and scalars in a value go to JSON directly, NaN as null
+(a value that could not be read is null, never 0).
+
+Edge cases. Integers reach to 2^64 - 1 (instants to 2^53 - 1, exact in every consumer); a larger one, a fraction, an
+exponent or a boolean is no integer. Of a name given twice in one object the last counts. NaN, Infinity, lone
+surrogates and bytes that are not UTF-8 are no JSON. Unknown fields are ignored, so old readers take new data.
+
+Cost on one core: a probe message of 1 kB with five trains is read in 8 us and written in 3 us; 10 s of counters of
+8 RNICs (4.5 kB) in 25 us and 6 us.
 """
 
 from __future__ import annotations
@@ -13,7 +20,9 @@ from typing import Any, Literal
 import msgspec
 import orjson
 
+from schemas import telemetry
 from schemas.envelope import Value
+from schemas.refusals import explain
 from schemas.topics import Topic, topic
 
 Reason = Literal[
@@ -24,11 +33,18 @@ Reason = Literal[
     "wrong_key",
     "future_timestamp",
     "conflicting_seq",
+    "too_large",
 ]
 """Why a record became a dead letter."""
 
 FUTURE_BOUND_US = 60_000_000
 """A message stamped further ahead of its arrival than this is not believed."""
+
+MAX_BYTES = 16 * 1024 * 1024
+"""A record larger than this is not parsed, unless the reader sets another bound: JSON grows tenfold in memory."""
+
+DETAIL_LENGTH = 1000
+"""Characters of a detail: a wrong value of a megabyte is not repeated in full."""
 
 Json = dict[str, Any]
 
@@ -37,45 +53,60 @@ class BadRecord(ValueError):
     """A record that can't be used. ``reason`` is machine-readable, ``detail`` says field and expectation."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
-        super().__init__(f"{reason}: {detail}")
         self.reason: Reason = reason
-        self.detail = detail
+        self.detail = detail if len(detail) <= DETAIL_LENGTH else f"{detail[:DETAIL_LENGTH]} ..."
+        super().__init__(f"{reason}: {self.detail}")
+
+    def __reduce__(self) -> tuple[type[BadRecord], tuple[Reason, str]]:
+        return BadRecord, (self.reason, self.detail)
 
 
-def decode(topic_name: str, key: str | None, raw: bytes, arrival_us: int) -> Value:
+def decode(topic_name: str, key: str | bytes | None, raw: bytes, arrival_us: int, max_bytes: int = MAX_BYTES) -> Value:
     """The value in ``raw``, checked against the topic's schema, its key and its arrival.
 
     Raises:
         BadRecord: with the reason.
+        KeyError: there is no such topic.
     """
+    if len(raw) > max_bytes:
+        raise BadRecord("too_large", f"{topic_name}: {len(raw)} bytes, expected at most {max_bytes}")
     try:
         wire = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise BadRecord("malformed_json", str(error)) from error
+        raise BadRecord("malformed_json", f"{topic_name}: {error}") from error
     return convert(topic_name, key, wire, arrival_us)
 
 
-def convert(topic_name: str, key: str | None, wire: object, arrival_us: int) -> Value:
+def convert(topic_name: str, key: str | bytes | None, wire: object, arrival_us: int) -> Value:
     """As ``decode``, from parsed JSON."""
     spec = topic(topic_name)
     if not isinstance(wire, dict):
         raise BadRecord("not_an_object", f"{topic_name}: expected a JSON object, got {type(wire).__name__}")
+    lifted = _lift(spec, wire)
     try:
-        value: Value = msgspec.convert(_lift(spec, wire), spec.value_type)
+        value: Value = msgspec.convert(lifted, spec.value_type)
     except msgspec.ValidationError as error:
-        raise BadRecord("invalid_value", f"{topic_name}: {error}") from error
-    except RecursionError as error:
-        raise BadRecord("invalid_value", f"{topic_name}: nested too deep") from error
+        detail = explain(error, lifted, spec.value_type)
+        raise BadRecord("invalid_value", f"{topic_name}: {_as_on_wire(spec, detail)}") from error
     _check_key(spec, key, value)
-    _check_time(value, arrival_us)
+    _check_time(spec, value, arrival_us)
     return value
 
 
 def encode(topic_name: str, value: Value) -> bytes:
-    """JSON bytes of a value, in its topic's newest version; fields keep their order: equal values are equal bytes."""
-    wire = msgspec.to_builtins(value, builtin_types=_NATIVE, enc_hook=_as_is)
-    lower = _LOWER.get(topic_name)
-    return orjson.dumps(lower(wire) if lower else wire, option=orjson.OPT_SERIALIZE_NUMPY)
+    """JSON bytes of a value, in its topic's newest version; fields keep their order: equal values are equal bytes.
+
+    Raises:
+        ValueError: the value claims another version than the one that is written.
+        TypeError: the value holds something that JSON has no word for.
+    """
+    spec = topic(topic_name)
+    version = getattr(value, "v", None)
+    if version != spec.newest:
+        raise ValueError(
+            f"{topic_name}: the value says v {version}, expected the version that is written, {spec.newest}"
+        )
+    return _ENCODER.encode(_spread_counters(value) if isinstance(value, telemetry.RnicCounters) else value)
 
 
 def key_of(topic_name: str, value: Value) -> str:
@@ -85,35 +116,50 @@ def key_of(topic_name: str, value: Value) -> str:
 
 def _lift(spec: Topic, wire: Json) -> Json:
     version = wire.get("v")
-    if not isinstance(version, int) or version not in spec.versions:
+    if type(version) is not int or version not in spec.versions:
         known = ", ".join(str(number) for number in sorted(spec.versions))
-        raise BadRecord("unknown_version", f"{spec.topic}: v is {version!r}, expected one of {known}")
+        raise BadRecord("unknown_version", f"{spec.topic}: v is {version!r:.40}, expected one of {known}")
     for number in range(version, spec.newest):
         wire = _UPGRADES[spec.topic, number](wire)
     raise_shape = _RAISE.get(spec.topic)
     return raise_shape(wire) if raise_shape else wire
 
 
-def _check_key(spec: Topic, key: str | None, value: Value) -> None:
-    expected = str(getattr(value, spec.key))
+def _check_key(spec: Topic, key: str | bytes | None, value: Value) -> None:
+    expected = getattr(value, spec.key)
+    if isinstance(key, bytes):
+        key = key.decode(errors="backslashreplace")
     if key != expected:
         raise BadRecord("wrong_key", f"{spec.topic}: key is {key!r}, expected the value's {spec.key} {expected!r}")
 
 
-def _check_time(value: Value, arrival_us: int) -> None:
+def _check_time(spec: Topic, value: Value, arrival_us: int) -> None:
     t_us: int = getattr(value, "t_us", arrival_us)
     if t_us - arrival_us > FUTURE_BOUND_US:
-        ahead_s = (t_us - arrival_us) / 1e6
-        raise BadRecord("future_timestamp", f"t_us {t_us} is {ahead_s:.0f} s ahead of its arrival")
+        ahead_s, bound_s = (t_us - arrival_us) / 1e6, FUTURE_BOUND_US / 1e6
+        detail = f"t_us {t_us} is {ahead_s:.0f} s ahead of its arrival, expected at most {bound_s:.0f} s"
+        raise BadRecord("future_timestamp", f"{spec.topic}: {detail}")
 
 
-def _as_is(item: object) -> object:
-    """Numpy arrays pass through: orjson writes them."""
-    return item
+def _numpy_as_json(item: Any) -> msgspec.Raw:
+    """JSON of a numpy array or scalar, without a detour over Python numbers (nor an import of numpy in the agent)."""
+    try:
+        return msgspec.Raw(orjson.dumps(item, option=orjson.OPT_SERIALIZE_NUMPY))
+    except orjson.JSONEncodeError:
+        if not hasattr(item, "tolist"):
+            raise
+        return msgspec.Raw(orjson.dumps(item.tolist()))
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_numpy_as_json)
 
 
 def _health_to_v2(wire: Json) -> Json:
     return {**wire, "v": 2, "plan_version": None}
+
+
+_UPGRADES: dict[tuple[str, int], Callable[[Json], Json]] = {("agent-health", 1): _health_to_v2}
+"""From (topic, version) to the next version, on parsed JSON."""
 
 
 def _gather_counters(wire: Json) -> Json:
@@ -124,21 +170,25 @@ def _gather_counters(wire: Json) -> Json:
     return {**wire, "rnics": [_gather_columns(r) if isinstance(r, dict) else r for r in rnics]}
 
 
-_COLUMNS = frozenset({"rnic", "t_us", "tx_bytes", "rx_bytes"})
-
-
 def _gather_columns(wire: Json) -> Json:
-    further = {name: column for name, column in wire.items() if name not in _COLUMNS}
-    return {name: wire[name] for name in _COLUMNS if name in wire} | {"counters": further}
+    own = {name: column for name, column in wire.items() if name in telemetry.RNIC_COLUMNS}
+    further = {n: column for n, column in wire.items() if n not in own and isinstance(column, list)}
+    return own | {"counters": further}
 
 
-def _spread_counters(wire: Json) -> Json:
+def _spread_counters(value: telemetry.RnicCounters) -> Json:
     """Struct to wire, the inverse of ``_gather_counters``."""
-    rnics = [{k: v for k, v in r.items() if k != "counters"} | r["counters"] for r in wire["rnics"]]
-    return {**wire, "rnics": rnics}
+    rnics = [
+        {"rnic": r.rnic, "t_us": r.t_us, "tx_bytes": r.tx_bytes, "rx_bytes": r.rx_bytes, **r.counters}
+        for r in value.rnics
+    ]
+    return {**msgspec.structs.asdict(value), "rnics": rnics}
 
 
-_NATIVE: tuple[type, ...] = ()
-_UPGRADES: dict[tuple[str, int], Callable[[Json], Json]] = {("agent-health", 1): _health_to_v2}
+def _as_on_wire(spec: Topic, detail: str) -> str:
+    """Further counters have no ``counters`` around them on the wire."""
+    return detail.replace(".counters.", ".") if spec.topic in _RAISE else detail
+
+
 _RAISE: dict[str, Callable[[Json], Json]] = {"rnic-counters": _gather_counters}
-_LOWER: dict[str, Callable[[Json], Json]] = {"rnic-counters": _spread_counters}
+"""Topics whose values look different on the wire and as a struct."""

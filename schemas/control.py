@@ -22,12 +22,15 @@ class Tick(Value, frozen=True, kw_only=True):
 
 
 class DeadLetter(Value, frozen=True, kw_only=True):
-    """Topic ``<topic>-dlq``: a record that could not be used, whole, with the reason."""
+    """Topic ``<topic>-dlq``, key as of the record: a record that could not be used, whole, with the reason.
+
+    ``key`` is the record's own, bytes that are not UTF-8 written as ``\\xff``.
+    """
 
     v: int = 1
     topic: Name
-    partition: int
-    offset: int
+    partition: Count
+    offset: Count
     key: str | None
     reason: str
     detail: str

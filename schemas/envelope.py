@@ -14,8 +14,8 @@ from msgspec import Meta, Struct
 Count = Annotated[int, Meta(ge=0)]
 """A number of things, or a cumulative counter: never negative."""
 
-InstantUs = Annotated[int, Meta(ge=0)]
-"""Microseconds since the Unix epoch, UTC."""
+InstantUs = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+"""Microseconds since the Unix epoch, UTC: up to the year 2255, exact in consumers that know floats only."""
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 """A part of one."""
@@ -72,3 +72,27 @@ def same_lengths(**columns: tuple[object, ...] | None) -> None:
     if len(set(lengths.values())) > 1:
         listing = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise ValueError(f"columns of one table must have one length: {listing}")
+
+
+NESTING = 16
+"""Levels of a free-form value; deeper ones are an attack on the readers' stacks, not a fact."""
+
+
+def shallow(**items: object) -> None:
+    """Refuse free-form values that are nested deeper than ``NESTING`` levels.
+
+    Raises:
+        ValueError: naming the field.
+    """
+    for name, item in items.items():
+        level = [item]
+        for _ in range(NESTING):
+            level = [inner for outer in level for inner in _inside(outer)]
+        if level:
+            raise ValueError(f"{name} is nested deeper than {NESTING} levels")
+
+
+def _inside(item: object) -> list[object]:
+    if isinstance(item, dict):
+        return list(item.values())
+    return list(item) if isinstance(item, list | tuple) else []

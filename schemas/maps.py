@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from schemas.envelope import Count, JobMessage, Message, Name, Value
+from schemas.envelope import Count, JobMessage, Message, Name, Value, shallow
 
 EndpointState = Literal["starting", "ready", "gone"]
 NodeKind = Literal["leaf", "spine", "core", "rnic"]
@@ -52,9 +52,11 @@ class EndpointMap(JobMessage, frozen=True, kw_only=True):
     reason: str
     endpoints: tuple[Endpoint, ...]
     parallelism: Parallelism | None = None
-    groups: dict[str, tuple[tuple[str, ...], ...]] | None = None
+    groups: object = None
+    """Hints of a scheduler or collective library in whatever shape they have: evidence to check, never truth."""
 
     def __post_init__(self) -> None:
+        shallow(groups=self.groups)
         names = {endpoint.endpoint for endpoint in self.endpoints}
         if len(names) != len(self.endpoints):
             raise ValueError("an endpoint is listed twice in endpoints")
@@ -98,6 +100,8 @@ class FabricMap(Message, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         nodes = {node.id for node in self.nodes}
+        if len(nodes) != len(self.nodes):
+            raise ValueError("a node id is listed twice in nodes")
         for link in self.links:
             for port in (link.a, link.b):
                 if port.rpartition("/")[0] not in nodes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from schemas.envelope import Count, JobMessage, Name, Share, Value
+from schemas.envelope import Count, JobMessage, Name, Share, Value, shallow
 from schemas.maps import Parallelism
 
 SkeletonState = Literal["forming", "trusted", "degraded", "stale", "disabled"]
@@ -36,3 +36,6 @@ class SkeletonUpdate(JobMessage, frozen=True, kw_only=True):
     parallelism: Parallelism
     reason: str
     evidence: dict[str, object] = {}
+
+    def __post_init__(self) -> None:
+        shallow(evidence=self.evidence)

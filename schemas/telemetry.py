@@ -9,15 +9,19 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from schemas.envelope import Count, InstantUs, JobMessage, Message, Name, Value, same_lengths
+from schemas.envelope import Count, InstantUs, JobMessage, Message, Name, Value, same_lengths, shallow
 
 NullableColumn = tuple[Count | None, ...]
+
+RNIC_COLUMNS = frozenset({"rnic", "t_us", "tx_bytes", "rx_bytes"})
+"""Fields of one RNIC on the wire; every other list beside them is a further counter."""
 
 
 class RnicColumns(Value, frozen=True, kw_only=True):
     """Samples of one RNIC, columns of length n: instants (us), cumulative bytes, further cumulative counters.
 
-    On the wire a further counter stands beside ``tx_bytes`` under its kernel name; here it is in ``counters``.
+    On the wire a further counter stands beside ``tx_bytes`` under its kernel name; here it is in ``counters``. What
+    stands there and is no list is an unknown field, not a counter.
     """
 
     rnic: Name
@@ -27,6 +31,9 @@ class RnicColumns(Value, frozen=True, kw_only=True):
     counters: dict[str, NullableColumn] = {}
 
     def __post_init__(self) -> None:
+        taken = RNIC_COLUMNS & self.counters.keys()
+        if taken:
+            raise ValueError(f"a further counter must not be called {sorted(taken)[0]!r}")
         same_lengths(t_us=self.t_us, tx_bytes=self.tx_bytes, rx_bytes=self.rx_bytes, **self.counters)
 
 
@@ -164,6 +171,9 @@ class DeviceEvent(Message, frozen=True, kw_only=True):
     severity: Literal["info", "warning", "error"]
     text: str
     values: dict[str, object] = {}
+
+    def __post_init__(self) -> None:
+        shallow(values=self.values)
 
 
 class AgentHealth(Message, frozen=True, kw_only=True):
