@@ -73,14 +73,7 @@ class StageFold:
 
     def snapshot(self, key: str) -> bytes:
         """The key's state, without waiting messages and without their entries among the seen ones."""
-        sequencer = self.sequencers[key]
-        released = sequencer.released_us
-        seen = {
-            stream: {seq: t_us for seq, t_us in seqs.items() if released is not None and t_us <= released}
-            for stream, seqs in sequencer.seen.items()
-        }
-        kept = Sequencer(released, {}, {stream: seqs for stream, seqs in seen.items() if seqs}, sequencer.counts)
-        return pickle.dumps((kept, self.states[key]), protocol=5)
+        return pickle.dumps((self.sequencers[key].settled(), self.states[key]), protocol=5)
 
     def restore(self, key: str, blob: bytes) -> None:
         """Takes up a snapshot in place of whatever is known of the key."""
