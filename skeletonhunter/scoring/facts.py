@@ -23,7 +23,7 @@ FACT_TOPICS = ("endpoint-map", "fabric-map", "probe-results", "job-progress")
 
 
 class Seat(Struct, frozen=True):
-    """Where an endpoint sits."""
+    """Where an endpoint sits, or once sat before it was migrated."""
 
     endpoint: str
     job: str
@@ -61,7 +61,7 @@ class FactsCollector:
     start_us: int
     end_us: int
     fabrics: dict[str, FabricMap] = field(default_factory=dict)
-    seats: dict[str, Seat] = field(default_factory=dict)
+    seats: dict[tuple[str, str, str], Seat] = field(default_factory=dict)
     probed: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     steps: dict[tuple[str, int], FinishedStep] = field(default_factory=dict)
 
@@ -90,7 +90,7 @@ class FactsCollector:
 
     def _observe_endpoints(self, job: str, endpoints: tuple[Endpoint, ...]) -> None:
         for item in endpoints:
-            self.seats[item.endpoint] = Seat(item.endpoint, job, item.container, item.host, item.rnic)
+            self.seats[item.endpoint, item.host, job] = Seat(item.endpoint, job, item.container, item.host, item.rnic)
 
     def facts(self) -> RecordingFacts:
         """What is known by now."""
@@ -101,7 +101,7 @@ class FactsCollector:
             end_us=self.end_us,
             links=tuple(link for fabric in maps for link in fabric.links),
             rnics=frozenset(node.id for fabric in maps for node in fabric.nodes if node.kind == "rnic"),
-            seats=tuple(self.seats[name] for name in sorted(self.seats)),
+            seats=tuple(self.seats[key] for key in sorted(self.seats)),
             pair_hours=sum(last - first for first, last in self.probed.values()) / HOUR_US,
             steps=tuple(self.steps[key] for key in sorted(self.steps)),
         )

@@ -1,8 +1,8 @@
 """Which fault can an incident be about? It must overlap the fault in time and touch its component or its endpoints.
 
-In time: the incident was detected after the fault's onset (less ``Rules.early_s``), and the incident's own span
-[onset, resolution or end of recording] meets the fault's [start, end + ``Rules.aftermath_s``]. An alarm that was raised
-before a fault began is about something else, however long it stays open.
+In time: the incident was detected after the fault's onset (less ``Rules.early_s``) and its own onset lies before the
+fault's end (plus ``Rules.aftermath_s``). An alarm that was raised before a fault began is about something else, however
+long it stays open; one that was raised after the fault's end about what it saw before is late, but right.
 Touch: both components are one place, or one holds the other, or an endpoint is common to both (the named ones, and
 those that sit at the component).
 """
@@ -27,7 +27,6 @@ class Matcher:
 
     def __init__(self, facts: RecordingFacts, rules: Rules) -> None:
         self.places = Places(facts)
-        self.end_us = facts.end_us
         self.early_us = micros(rules.early_s)
         self.aftermath_us = micros(rules.aftermath_s)
 
@@ -53,12 +52,7 @@ class Matcher:
         return t_us >= fault.start_us - self.early_us
 
     def _in_time(self, incident: Incident, fault: Fault | MonitorFault) -> bool:
-        until_us = self.end_us if incident.resolved_us is None else incident.resolved_us
-        return (
-            self.began(incident.detected_us, fault)
-            and incident.onset_us <= fault.end_us + self.aftermath_us
-            and max(until_us, incident.detected_us) >= fault.start_us - self.early_us
-        )
+        return self.began(incident.detected_us, fault) and incident.onset_us <= fault.end_us + self.aftermath_us
 
     def _related(self, incident: Incident, fault: Fault | MonitorFault) -> bool:
         if incident.component is None or fault.component is None:

@@ -63,7 +63,7 @@ def truth(*faults: Fault | MonitorFault) -> Truth:
     )
 
 
-def incident(  # noqa: PLR0913
+def incident(
     component: str | None,
     issue: str | None = None,
     cls: str | None = None,

@@ -16,9 +16,7 @@ def judge(faults: list[Fault | MonitorFault], incidents: list[Incident]) -> Scor
 
 
 def test_perfect_blame_is_right_in_every_respect() -> None:
-    result = judge(
-        [fault("rnic:h1/r0", "offloading_failure")], [incident("rnic:h1/r0", "offloading_failure", "rnic")]
-    )
+    result = judge([fault("rnic:h1/r0", "offloading_failure")], [incident("rnic:h1/r0", "offloading_failure", "rnic")])
     (alarm,), (verdict,) = result.alarms, result.faults
     assert (alarm.standing, alarm.named, alarm.exact, alarm.class_right, alarm.issue_right) == (
         "right", True, True, True, True,
