@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from zlib import crc32
 
 import msgspec
@@ -44,7 +45,7 @@ class Story:
 
 STALE = Story(
     name="stale-flow-offload",
-    description="A job of 128 RNICs; at 86 s one RNIC loses the offload of one flow that the virtual switch still holds.",
+    description="A job of 128 RNICs; at 86 s an RNIC loses the offload of a flow that the virtual switch still holds.",
     seed=18,
     t0_us=1_741_659_240_000_000,
     faulty=True,
@@ -160,8 +161,8 @@ def send_traffic(world: World) -> None:
         streams = {c: world.stream(topic, own[0].host, topic, c, of_job=True) for c, own in containers.items()}
         send(streams, world.job, bursts, world.span, world.draw(topic))
     progress = world.stream("job-progress", "trainer", "trainer", of_job=True)
-    for step, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
-        if 0.0 < end and end - start < 1.5 * SHAPE.period_s:
+    for step, (start, end) in enumerate(pairwise(starts)):
+        if end > 0.0 and end - start < 1.5 * SHAPE.period_s:
             progress.send(world.span.at(end), 6_000, {"step": 4_000 + step, "step_s": round(end - start, 4)})
 
 
@@ -276,7 +277,7 @@ def _invalid(world: World, n: int, at_source: bool, second: float) -> bool:
 
 
 def _flow_state(world: World, n: int, at_source: bool, load: tuple[int, float], second: float) -> FlowState:
-    """What the tables know of flow ``n`` at ``second``: (base, packets per second) as long as counters are refreshed."""
+    """What the tables know of flow ``n`` at ``second``; ``load`` = packets at 0 s, packets per second."""
     base, rate = load
     idle_s = round((second * 7.3 + n * 0.37) % 0.9, 3)
     if n != world.monitored:
@@ -304,11 +305,10 @@ def send_agents(world: World) -> None:
     for own in by_container(world.job).values():
         host = own[0].host
         gids = {placed.endpoint: gid_of(placed.ip) for placed in own}
-        send_health(
-            world.stream("agent-health", host, "host-agent"), host, own, gids, world.span, world.draw(f"health {host}")
-        )
+        stream = world.stream("agent-health", host, "host-agent")
+        send_health(stream, own, gids, world.span, world.draw(f"health {host}"))
     stream = world.stream("agent-health", "switch-collector", "switch-collector")
-    send_health(stream, "mon-1", [], {}, world.span, world.draw("health mon-1"))
+    send_health(stream, [], {}, world.span, world.draw("health mon-1"))
 
 
 def truth_of(world: World) -> Json:

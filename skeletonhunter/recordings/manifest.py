@@ -1,8 +1,8 @@
 """What does ``recording.json`` say? The manifest of a recording, read strictly, written in one shape.
 
 A recording is a directory (or the same as ``.tar.zst``) with ``recording.json``, one ``<topic>.ndjson`` or
-``<topic>.ndjson.zst`` per topic, and perhaps ``truth.json``. Each line is {``key``, ``arrival_us``, ``value``}. Instants
-are integer microseconds since the Unix epoch.
+``<topic>.ndjson.zst`` per topic, and perhaps ``truth.json``. Each line is {``key``, ``arrival_us``, ``value``}.
+Instants are integer microseconds since the Unix epoch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TRUTH = "truth.json"
 
 
 class RecordingError(ValueError):
-    """A recording that can't be used: one sentence that names the file, the line if there is one, and the expectation."""
+    """A recording that can't be used: one sentence naming the file, the line if any, and the expectation."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):

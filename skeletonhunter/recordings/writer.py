@@ -31,7 +31,7 @@ ARCHIVE = ".tar.zst"
 
 
 class RecordingWriter:
-    """Writes a recording into a new directory, or into ``<name>.tar.zst``. Use as a context manager; ``finish`` ends it."""
+    """Writes a recording into a new directory or ``<name>.tar.zst``; a context manager, ended by ``finish``."""
 
     def __init__(self, path: Path, compress: bool = True, level: int = LEVEL) -> None:
         self.path = path
@@ -43,9 +43,7 @@ class RecordingWriter:
         self.counts: dict[str, int] = {}
         self.last_us: dict[str, int] = {}
         if self.folder.exists() and any(self.folder.iterdir()):
-            raise RecordingError(
-                f"{self.folder}: is there already and not empty, a recording is written to a new place"
-            )
+            raise RecordingError(f"{self.folder}: is not empty, a recording needs a new place")
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self) -> RecordingWriter:

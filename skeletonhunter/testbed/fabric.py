@@ -1,7 +1,7 @@
 """Which way does a packet take? A Clos fabric of RNICs, leaves, spines and cores, and the path of each flow.
 
-Paths are computed as switches compute them: at each switch, the next hops on a shortest way to the destination's leaf, in
-the order of ``nodes``, one of them chosen by CRC-32 of ``<src ip>|<dst ip>|17|<sport>|4791|<salt>`` modulo their number.
+Paths are computed as switches compute them: at each node, of the next hops on a shortest way to the destination, in the
+order of ``nodes``, the one with number CRC-32 of ``<src ip>|<dst ip>|17|<sport>|4791|<salt>`` modulo their count.
 An RNIC's node id is ``<host>/<rnic>``; ports are ``<node>/<number>``. Link ids are in the order of ``links``.
 
 Edge cases: an RNIC may have two uplinks (dual ToR); both are equal-cost next hops at the RNIC itself.

@@ -1,14 +1,15 @@
 """Who trains with whom? A 3D-parallel job: its ranks, endpoints, true groups and true edges.
 
-Ranks are counted tp fastest, then pp, then dp: rank = (dp * PP + pp) * TP + tp. Tensor parallelism stays inside the host
-(NVLink), so ranks of one tp position are on one rail. Edges: a clique over the data-parallel peers of a (pp, tp), and
-adjacent stages of the same (dp, tp), without wrap-around.
+Ranks are counted tp fastest, then pp, then dp: rank = (dp * PP + pp) * TP + tp. Tensor parallelism stays inside the
+host (NVLink), so ranks of one tp position are on one rail. Edges: a clique over the data-parallel peers of a (pp, tp),
+and adjacent stages of the same (dp, tp), without wrap-around.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from skeletonhunter.testbed.fabric import RailSpec, rnic_name, rnic_node
 
@@ -53,7 +54,7 @@ class DenseJob:
     placed: tuple[Placed, ...]
 
     def groups(self, kind: str) -> list[list[str]]:
-        """Endpoint lists: ``dp`` = replicas of a (pp, tp); ``pp`` = stages of a (dp, tp); ``position`` = all of a stage."""
+        """``dp`` = replicas of a (pp, tp); ``pp`` = stages of a (dp, tp); ``position`` = all of a stage."""
         if kind == "position":
             return [[p.endpoint for p in self.placed if p.pp == stage] for stage in range(self.pp)]
         found: dict[tuple[int, int], list[str]] = {}
@@ -65,9 +66,9 @@ class DenseJob:
         """The pairs that communicate over the fabric, each once, ends in ascending order."""
         edges: set[Edge] = set()
         for group in self.groups("dp"):
-            edges.update((*sorted((a, b)), "dp") for a in group for b in group if a < b)  # type: ignore[arg-type]
+            edges.update((a, b, "dp") for a in group for b in group if a < b)
         for chain in self.groups("pp"):
-            edges.update((*sorted(pair), "pp") for pair in zip(chain, chain[1:], strict=False))  # type: ignore[arg-type]
+            edges.update((min(pair), max(pair), "pp") for pair in pairwise(chain))
         return sorted(edges)
 
     def endpoint_rows(self) -> list[dict[str, object]]:
@@ -99,7 +100,7 @@ def gid_of(ip: str) -> str:
 def place_dense(
     names: tuple[str, str], degrees: tuple[int, int, int], spec: RailSpec, hosts: Sequence[int]
 ) -> DenseJob:
-    """A job (``names`` = job, tenant; ``degrees`` = tp, pp, dp) whose n-th container runs on host number ``hosts[n]``."""
+    """A job (``names`` = job, tenant; ``degrees`` = tp, pp, dp); container n runs on host number ``hosts[n]``."""
     tp, pp, dp = degrees
     placed = []
     for number, host_index in enumerate(hosts[: pp * dp]):

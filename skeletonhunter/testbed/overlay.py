@@ -1,8 +1,8 @@
 """What stands in the flow tables? The overlay chain of each pair, as the virtual switch and the RNICs hold it.
 
 The chain of a flow is ``vif:<src>`` -> ``vswitch:<host>`` -> ``tunnel:<host>`` -> ``rnic:<host>/<rnic>`` -> fabric ->
-``rnic:`` -> ``tunnel:`` -> ``vswitch:`` -> ``vif:<dst>``. The virtual switch's table holds the rows at ``vif:``, ``vswitch:``
-and ``tunnel:``, the RNIC's table the rows at ``rnic:``. Ages are seconds, counters packets and bytes.
+``rnic:`` -> ``tunnel:`` -> ``vswitch:`` -> ``vif:<dst>``. The virtual switch's table holds the rows at ``vif:``,
+``vswitch:`` and ``tunnel:``, the RNIC's table the rows at ``rnic:``. Ages are seconds, counters packets and bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class FlowState:
-    """What a table knows of a flow: counters, age, whether it believes it offloaded, and the way packets were seen to take."""
+    """What a table knows of a flow: counters, age, offloaded or not, and the way packets were seen to take."""
 
     packets: int
     bytes: int

@@ -1,7 +1,7 @@
 """Who says it, and when does it arrive? Envelopes with provenance, and lines as a recording holds them.
 
-A stream is one topic of one agent (and one container); its ``seq`` grows by one per message sent. A line's ``arrival_us``
-is the message's end of interval plus a transport delay drawn from the stream's own generator.
+A stream is one topic of one agent (and one container); its ``seq`` grows by one per message sent. A line's
+``arrival_us`` is the true end of the message's interval plus a transport delay.
 """
 
 from __future__ import annotations

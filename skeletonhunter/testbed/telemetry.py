@@ -74,7 +74,7 @@ def send_counters(
 def send_bursts(
     streams: Mapping[str, Stream], job: DenseJob, bursts: Sequence[Bursts], span: Span, rng: np.random.Generator
 ) -> None:
-    """``rnic-bursts`` of every endpoint, one message per 10 s with the bursts that ended in it; edges are blunt by 0.5 ms."""
+    """``rnic-bursts`` of every endpoint, one message per 10 s with the bursts that ended in it; 0.5 ms blunt."""
     ways = ("tx", "rx")
     for start, end in span.intervals(10):
         for placed in job.placed:
@@ -104,7 +104,7 @@ def quiet_depths(seconds: int, rng: np.random.Generator) -> np.ndarray:
 def send_queues(
     stream: Stream, switch: str, depths: Mapping[str, Sequence[int | None]], span: Span, delays: np.ndarray
 ) -> None:
-    """``switch-queues`` of one switch, one message per 2 s; ``depths`` by port, a sample per second, null = not read."""
+    """``switch-queues`` of one switch, one message per 2 s; ``depths`` by port and second, null = not read."""
     for start, end in span.intervals(2):
         at_us = [span.at(second) + 10_000 for second in range(start, end)]
         zeros = [0] * (end - start)
@@ -123,16 +123,14 @@ def send_queues(
         stream.send(span.at(end), float(delays[start]), {"switch": switch, "ports": ports})
 
 
-def send_health(
-    stream: Stream, host: str, covered: Sequence[Placed], gids: Json, span: Span, rng: np.random.Generator
-) -> None:
-    """``agent-health`` of a host's agent every 5 s: well, about 1 % CPU and 35 MB."""
+def send_health(stream: Stream, covered: Sequence[Placed], gids: Json, span: Span, rng: np.random.Generator) -> None:
+    """``agent-health`` every 5 s: well, about 1 % CPU and 35 MB; an agent that covers nothing is a host of its own."""
     covers = [placed.endpoint for placed in covered]
     rss = rng.integers(34_000_000, 37_000_000)
     for _, end in span.intervals(5):
         body = {
             "agent": stream.agent,
-            "host": host,
+            "host": covered[0].host if covered else stream.agent,
             "covers": covers,
             "state": "ok",
             "cpu_percent": round(max(0.3, float(rng.normal(1.0, 0.1))), 2),

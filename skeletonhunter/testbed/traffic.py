@@ -1,8 +1,8 @@
 """How many bytes did each RNIC send by each instant? Training steps as bursts, and counters as their integral.
 
-A step is a cycle as in the paper's Figure 7: the all-reduce among data-parallel peers (5 % of the period at 13-15 Gb/s),
-a pause (37 %), then micro-batches passing between pipeline stages until the next step (1-3 Gb/s on average). Earlier
-stages burst first, by ``stage_shift_s``. Members of one collective send and receive in the same interval.
+A step is a cycle as in the paper's Figure 7: the all-reduce among data-parallel peers (3-4 s at 13-15 Gb/s), a pause
+(37 % of the period), then micro-batches passing between pipeline stages until the next step (1-3 Gb/s on average).
+Earlier stages burst first, by ``stage_shift_s``. Members of one collective send and receive in the same interval.
 
 Units: seconds from the start of the recording, bytes. Cost: O(bursts log bursts) per endpoint.
 """
@@ -113,7 +113,7 @@ def _columns(rows: list[tuple[float, float, float, int]]) -> Bursts:
 
 
 def cumulative_bytes(bursts: Bursts, direction: int, at_s: np.ndarray) -> np.ndarray:
-    """Bytes moved in ``direction`` before each instant of ``at_s`` (ascending), bursts spread evenly over their time."""
+    """Bytes moved in ``direction`` before each instant of ``at_s`` (ascending); bursts are even over their time."""
     mine = bursts.direction == direction
     start, end, size = bursts.start_s[mine], bursts.end_s[mine], bursts.bytes[mine]
     if not len(size):
@@ -123,4 +123,5 @@ def cumulative_bytes(bursts: Bursts, direction: int, at_s: np.ndarray) -> np.nda
     order = np.argsort(knots, kind="stable")
     knots, rate = knots[order], np.cumsum(slopes[order])
     total = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(knots))])
-    return np.interp(at_s, knots, total)
+    moved: np.ndarray = np.interp(at_s, knots, total)
+    return moved
