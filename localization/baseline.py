@@ -1,0 +1,124 @@
+"""What is a normal RTT for a pair? Its own ln RTT, drawn towards that of pairs with as many hops while it is new.
+
+mean = (n m + n0 M) / (n + n0) and the variance likewise: n windows of the pair itself (m, v), n0 = ``BORROWED`` windows
+of the pool (M, V: over all windows of all pairs with that hop count, so V holds the spread between pairs). A pair
+forgets with ``PAIR_WINDOWS``, a pool with ``POOL_WINDOWS``. Nothing is learned from a pair with an open anomaly or a
+rising score.
+``sd`` is never below the effect-size floor, nor below ``FLOOR_US`` at the pair's own level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from localization.arrays import Flags, Floats, Ints
+from localization.columns import PairSums
+from localization.pairs import PairTable
+
+HOP_CLASSES = 32
+BORROWED = 5.0
+PAIR_WINDOWS = 600.0
+POOL_WINDOWS = 100_000.0
+POOL_LEAST = 30.0
+PAIR_LEAST = 10.0
+FLOOR_US = 1.0
+RECENT = 8
+OUTLIER = 4.0
+
+
+def _zeros() -> Floats:
+    return np.zeros(HOP_CLASSES)
+
+
+@dataclass(slots=True)
+class Pools:
+    """ln RTT by number of hops (0: path not known): windows, mean, variance."""
+
+    count: Floats = field(default_factory=_zeros)
+    mean: Floats = field(default_factory=_zeros)
+    var: Floats = field(default_factory=_zeros)
+
+    def learn(self, hops: Ints, log_rtt: Floats) -> None:
+        """Merges a window of healthy pairs (Chan's update), one number per pair."""
+        number = np.bincount(hops, minlength=HOP_CLASSES).astype(np.float64)
+        some = number > 0
+        mean = np.bincount(hops, log_rtt, HOP_CLASSES) / np.maximum(number, 1.0)
+        square = np.bincount(hops, (log_rtt - mean[hops]) ** 2, HOP_CLASSES)
+        total = self.count + number
+        share = np.where(some, number / np.maximum(total, 1.0), 0.0)
+        apart = mean - self.mean
+        spread = self.count * self.var + square + apart**2 * self.count * share
+        self.var = np.where(some, spread / np.maximum(total, 1.0), self.var)
+        self.mean = self.mean + apart * share
+        self.count = np.minimum(total, POOL_WINDOWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Per position: mean and standard deviation of ln RTT, and whether enough is known to judge by it."""
+
+    mean: Floats
+    sd: Floats
+    known: Flags
+
+
+def hop_class(hops: Ints) -> Ints:
+    """The pool of a path with that many links."""
+    return np.minimum(hops, HOP_CLASSES - 1)
+
+
+def pair_baseline(pairs: PairTable, sums: PairSums, pools: Pools, sigma_floor: float) -> Baseline:
+    """Baselines of the pairs of a window; a pair whose path got longer or shorter starts anew from the pool."""
+    columns, row = pairs.columns, sums.row
+    moved = (sums.hops > 0) & (columns.hops[row] > 0) & (sums.hops != columns.hops[row])
+    columns.rtt_count[row[moved]] = 0.0
+    columns.hops[row] = np.where(sums.hops > 0, sums.hops, columns.hops[row])
+    pool = hop_class(columns.hops[row])
+    own = columns.rtt_count[row]
+    borrowed = np.where(pools.count[pool] >= POOL_LEAST, BORROWED, 0.0)
+    weight = np.maximum(own + borrowed, 1.0)
+    mean = (own * columns.rtt_mean[row] + borrowed * pools.mean[pool]) / weight
+    var = (own * columns.rtt_var[row] + borrowed * pools.var[pool]) / weight
+    floor = np.maximum(sigma_floor, FLOOR_US / np.exp(mean))
+    known = (borrowed > 0.0) | (own >= PAIR_LEAST)
+    return Baseline(mean, np.maximum(np.sqrt(var), floor), known)
+
+
+def follow_recent(pairs: PairTable, sums: PairSums) -> None:
+    """Keeps the level of the last few windows, anomalous or not: what a pair that recovered goes on from."""
+    columns = pairs.columns
+    heard = ~np.isnan(sums.log_rtt)
+    row, x = sums.row[heard], sums.log_rtt[heard]
+    count = np.minimum(columns.recent_count[row] + 1, RECENT)
+    apart = x - columns.recent_mean[row]
+    columns.recent_mean[row] += apart / count
+    columns.recent_var[row] = columns.recent_var[row] * (1.0 - 1.0 / count) + apart**2 * (count - 1.0) / count**2
+    columns.recent_count[row] = count
+
+
+def learn_latency(pairs: PairTable, pools: Pools, sums: PairSums, baseline: Baseline, healthy: Flags) -> None:
+    """Takes a window of healthy pairs in; what lies far outside the baseline counts as far as ``OUTLIER`` spreads."""
+    columns = pairs.columns
+    chosen = healthy & ~np.isnan(sums.log_rtt)
+    row, x = sums.row[chosen], sums.log_rtt[chosen]
+    reach = np.where(baseline.known, OUTLIER * baseline.sd, np.inf)[chosen]
+    x = np.clip(x, baseline.mean[chosen] - reach, baseline.mean[chosen] + reach)
+    count = np.minimum(columns.rtt_count[row] + 1.0, PAIR_WINDOWS)
+    apart = x - columns.rtt_mean[row]
+    columns.rtt_mean[row] += apart / count
+    columns.rtt_var[row] = np.maximum(
+        0.0, columns.rtt_var[row] * (1.0 - 1.0 / count) + apart**2 * (count - 1.0) / count**2
+    )
+    columns.rtt_count[row] = count
+    pools.learn(hop_class(columns.hops[row]), x)
+
+
+def restart_baseline(pairs: PairTable, row: int) -> None:
+    """A pair that recovered: its last few windows are the new normal (a repaired path need not be the old one)."""
+    columns = pairs.columns
+    columns.rtt_var[row] = max(float(columns.recent_var[row]), float(columns.rtt_var[row]))
+    columns.rtt_mean[row] = columns.recent_mean[row]
+    columns.rtt_count[row] = RECENT
+    columns.rtt_score[row] = 0.0

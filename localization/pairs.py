@@ -1,0 +1,110 @@
+"""What is remembered of each probed pair: one row per (src, dst) in columns, so that all pairs are judged at once.
+
+Rows are handed out in the order in which pairs are first seen, which is the same on every replay. Pairs that were not
+probed for long are dropped by ``forget``, so the table is as big as the plan, not as the job's history.
+Memory: about 350 bytes a pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from localization.arrays import Flags, Floats, Ints
+
+Pair = tuple[str, str]
+"""(source endpoint, destination endpoint)"""
+
+
+def _flags() -> Flags:
+    return np.zeros(0, np.bool_)
+
+
+def _ints() -> Ints:
+    return np.zeros(0, np.int64)
+
+
+def _floats() -> Floats:
+    return np.zeros(0, np.float64)
+
+
+@dataclass(slots=True)
+class PairColumns:
+    """Columns of length n (two of them n x number of loss alternatives).
+
+    ``streak*``: fully lost trains in a row, their packets, the instant of the first. ``loss_sent``, ``loss_lost``: the
+    pair's own background, packets. ``loss_score``, ``loss_since_us``: the sequential test per alternative.
+    ``rtt_*``: baseline of ln RTT (windows, mean, variance); ``recent_*``: its last few windows; ``hops``: path length.
+    """
+
+    live: Flags = field(default_factory=_flags)
+    seen_us: Ints = field(default_factory=_ints)
+    streak: Ints = field(default_factory=_ints)
+    streak_lost: Ints = field(default_factory=_ints)
+    streak_since_us: Ints = field(default_factory=_ints)
+    loss_sent: Floats = field(default_factory=_floats)
+    loss_lost: Floats = field(default_factory=_floats)
+    loss_score: Floats = field(default_factory=_floats)
+    loss_since_us: Ints = field(default_factory=_ints)
+    hops: Ints = field(default_factory=_ints)
+    rtt_count: Floats = field(default_factory=_floats)
+    rtt_mean: Floats = field(default_factory=_floats)
+    rtt_var: Floats = field(default_factory=_floats)
+    recent_count: Ints = field(default_factory=_ints)
+    recent_mean: Floats = field(default_factory=_floats)
+    recent_var: Floats = field(default_factory=_floats)
+    rtt_score: Floats = field(default_factory=_floats)
+    rtt_since_us: Ints = field(default_factory=_ints)
+
+
+_PER_ALTERNATIVE = ("loss_score", "loss_since_us")
+
+
+@dataclass(slots=True)
+class PairTable:
+    """The pairs of one job. ``width``: number of loss alternatives."""
+
+    width: int
+    index: dict[Pair, int] = field(default_factory=dict)
+    names: list[Pair] = field(default_factory=list)
+    columns: PairColumns = field(default_factory=PairColumns)
+
+    def row(self, pair: Pair) -> int:
+        """The row of ``pair``, a new one if it was never seen; call ``grow`` before columns are used."""
+        row = self.index.get(pair)
+        if row is None:
+            row = self.index[pair] = len(self.names)
+            self.names.append(pair)
+        return row
+
+    def grow(self) -> None:
+        """Makes the columns as long as the list of pairs, in steps so that the cost per pair stays constant."""
+        size = len(self.columns.live)
+        if size >= len(self.names):
+            return
+        more = max(64, size // 2, len(self.names) - size)
+        for spec in fields(PairColumns):
+            column = getattr(self.columns, spec.name)
+            shape = (more, self.width) if spec.name in _PER_ALTERNATIVE else (more,)
+            old = column.reshape((size, *shape[1:]))
+            fill = np.ones(shape, np.bool_) if spec.name == "live" else np.zeros(shape, column.dtype)
+            setattr(self.columns, spec.name, np.concatenate([old, fill]))
+
+    def forget(self, before_us: int, keep: set[int]) -> dict[int, int] | None:
+        """Drops pairs last probed before ``before_us`` unless in ``keep``; returns new rows by old (None: none)."""
+        count = len(self.names)
+        kept = [row for row in range(count) if row in keep or self.columns.seen_us[row] >= before_us]
+        if len(kept) == count:
+            return None
+        for spec in fields(PairColumns):
+            setattr(self.columns, spec.name, getattr(self.columns, spec.name)[kept])
+        self.names = [self.names[row] for row in kept]
+        self.index = {pair: row for row, pair in enumerate(self.names)}
+        return {old: new for new, old in enumerate(kept)}
+
+    def reset(self, rows: list[int]) -> None:
+        """Forgets what was learned of pairs whose placement changed."""
+        for spec in fields(PairColumns):
+            if spec.name not in ("live", "seen_us"):
+                getattr(self.columns, spec.name)[rows] = 0
