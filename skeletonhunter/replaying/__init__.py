@@ -1,1 +1,1 @@
-"""Recordings through the whole pipeline: in one process (``local``) or over Kafka (``kafka``), with the same outcome."""
+"""Recordings through the whole pipeline, in one process (``local``) or over Kafka (``kafka``), with one outcome."""

@@ -2,8 +2,8 @@
 
 Every line is decoded, observed (sinks), and given to the stages; ticks come from the event clock. Topics that a running
 stage writes itself are not taken from the recording as well. A value that can't be used is a dead letter: noted, left
-out, nothing else is disturbed. The outcome depends on the recording and the parameters only: not on the speed, nor on the
-order of arrival within the lateness bound, nor on repeated lines.
+out, nothing else is disturbed. The outcome depends on the recording and the parameters only: not on the speed, nor on
+the order of arrival within the lateness bound, nor on repeated lines.
 
 Cost: about 15 us per message plus what the engines take.
 """
@@ -22,8 +22,9 @@ from schemas.envelope import Message, Value
 from schemas.folding import Emission
 from skeletonhunter.recordings.reader import Line, Recording
 from skeletonhunter.recordings.ticks import EventClock
-from skeletonhunter.replaying.outcome import Progress, ReplayOutcome
+from skeletonhunter.replaying.outcome import Progress, ReplayOutcome, quiet
 from skeletonhunter.replaying.pace import Pace
+from skeletonhunter.replaying.request import ReplayRequest
 from streams.local import LocalPipeline
 from streams.parameters import Parameters
 from streams.stages import STAGES
@@ -44,7 +45,7 @@ class LocalReplay:
     observers: tuple[Observer, ...] = ()
     outcome: ReplayOutcome = field(default_factory=ReplayOutcome)
 
-    def run(self, recording: Recording, progress: Progress = lambda lines: None) -> ReplayOutcome:
+    def run(self, recording: Recording, progress: Progress = quiet) -> ReplayOutcome:
         """Replays the whole recording.
 
         Raises:
@@ -99,13 +100,24 @@ class LocalReplay:
         self.outcome.skipped = recording.skipped
 
 
+def replay_in_process(request: ReplayRequest) -> ReplayOutcome:
+    """Replays as asked; rows and webhooks only if they were asked for.
+
+    Raises:
+        RecordingError: the recording is wrong.
+    """
+    settings = request.settings
+    replay = LocalReplay(settings.parameters, settings.worker.stages, Pace(request.speed))
+    return replay.run(request.recording, request.progress)
+
+
 def _tick(t_us: int, final: bool = False) -> Tick:
     return Tick(t_us=t_us, source="clock", offsets={}, final=final)
 
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Looks for reference cycles rarely: values are trees, and a search through a minute of messages costs more than it frees."""
+    """Looks for reference cycles rarely: values are trees, a search through a minute of them frees nothing."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(200_000, 50, 100)

@@ -1,4 +1,4 @@
-"""What came of a replay? The same for both engines: incidents in all their states, what could not be read, and counts."""
+"""What came of a replay? For both engines: incidents in all their states, what could not be read, and counts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Refusal:
 class ReplayOutcome:
     """Everything that a replay has to tell.
 
-    ``updates`` are all incident messages in order of emission; ``refusals`` the first dead letters, ``refused`` how many
-    there were by reason; ``admissions`` how many arrivals the stages took as new, saw as duplicates or as late;
+    ``updates`` are all incident messages in order of emission; ``refusals`` the first dead letters, ``refused`` their
+    number by reason; ``admissions`` how many arrivals the stages took as new, saw as duplicates or as late;
     ``emitted`` messages by topic; ``skipped`` topics of the recording that this version doesn't know.
     """
 
@@ -58,3 +58,7 @@ def incident_lines(incidents: list[Incident]) -> bytes:
 
 Progress = Callable[[int], None]
 """Is told how many lines have been read so far."""
+
+
+def quiet(lines: int) -> None:
+    """No progress is shown."""

@@ -1,0 +1,116 @@
+"""``skeletonhunter replay REC``: runs a recording through the whole pipeline and prints its incidents."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from schemas.diagnosis import Incident
+    from skeletonhunter.recordings.reader import Recording
+    from skeletonhunter.replaying.outcome import ReplayOutcome
+    from skeletonhunter.settings import Settings
+
+
+class ReplayEngine(StrEnum):
+    """Where the pipeline runs."""
+
+    local = "local"
+    kafka = "kafka"
+
+
+def speed_of(text: str) -> float | None:
+    """``max`` (None) or how many times as fast as real time."""
+    if text == "max":
+        return None
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0.0 < speed < float("inf"):
+        raise typer.BadParameter(f"{text!r} is no speed, expected max or a number above 0")
+    return speed
+
+
+def replay(
+    recording: Annotated[Path, typer.Argument(help="A recording: a directory or a .tar.zst file.")],
+    *,
+    engine: Annotated[ReplayEngine, typer.Option(help="In this process, or over Kafka.")] = ReplayEngine.local,
+    speed: Annotated[str, typer.Option(help="max, or how many times as fast as real time.")] = "max",
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the incidents, one JSON a line.")] = None,
+    all_updates: Annotated[
+        bool, typer.Option(help="With -o: every incident message in order, not the last ones.")
+    ] = False,
+    stages: Annotated[str | None, typer.Option(help="Stages to run, separated by commas (default: all).")] = None,
+    kafka: Annotated[str | None, typer.Option(help="Broker address (default: the embedded broker).")] = None,
+    clickhouse: Annotated[str | None, typer.Option(help="Also write rows to this ClickHouse DSN.")] = None,
+    webhook: Annotated[list[str] | None, typer.Option(help="Also tell this URL of incidents; may be repeated.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+) -> None:
+    """Run a recording through the whole pipeline and print what broke, how sure it is, why, and what to do."""
+    import time
+
+    from rich.console import Console
+
+    from skeletonhunter.cli import InputError
+    from skeletonhunter.cli.printing import print_json
+    from skeletonhunter.recordings.manifest import RecordingError
+    from skeletonhunter.recordings.reader import Recording
+    from skeletonhunter.replaying.summary import outcome_as_json, render_outcome
+    from skeletonhunter.settings import SettingsError
+
+    flags = {
+        "kafka.url": kafka,
+        "clickhouse.dsn": clickhouse,
+        "alerts.webhooks": webhook or None,
+        "worker.stages": stages.split(",") if stages else None,
+    }
+    began_s = time.monotonic()
+    try:
+        with Recording(recording) as opened:
+            outcome = _run(engine, opened, _settings(config, flags), speed_of(speed), (kafka, clickhouse))
+            name = opened.manifest.name
+    except (RecordingError, SettingsError) as error:
+        raise InputError(str(error)) from error
+    if output:
+        _write(output, outcome.updates if all_updates else outcome.incidents())
+    if as_json:
+        print_json(outcome_as_json(name, outcome))
+    else:
+        Console().print(render_outcome(name, outcome, time.monotonic() - began_s))
+
+
+def _settings(config: Path | None, flags: dict[str, Any]) -> Settings:
+    import os
+
+    from skeletonhunter.settings import load_settings
+
+    return load_settings(config, os.environ, flags)
+
+
+def _run(
+    engine: ReplayEngine, recording: Recording, settings: Settings, speed: float | None, asked: tuple[str | None, ...]
+) -> ReplayOutcome:
+    from skeletonhunter.cli.printing import progress_bar
+    from skeletonhunter.replaying.request import ReplayRequest
+
+    if engine is ReplayEngine.kafka:
+        from skeletonhunter.replaying.kafka import replay_over_kafka as run
+    else:
+        from skeletonhunter.replaying.local import replay_in_process as run
+    with progress_bar(f"replaying {recording.manifest.name}", recording.count) as progress:
+        return run(ReplayRequest(recording, settings, speed, asked[0], asked[1], progress))
+
+
+def _write(path: Path, incidents: list[Incident]) -> None:
+    from skeletonhunter.cli import InputError
+    from skeletonhunter.replaying.outcome import incident_lines
+
+    try:
+        path.write_bytes(incident_lines(incidents))
+    except OSError as error:
+        raise InputError(f"{path}: can't be written: {error.strerror}") from error
