@@ -1,0 +1,1 @@
+"""Where messages end up outside the pipeline: rows of ClickHouse, bodies of webhooks."""

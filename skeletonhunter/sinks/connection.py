@@ -1,0 +1,118 @@
+"""How is ClickHouse reached? One DSN for the embedded engine (``chdb:///path``) and for a server.
+
+A server is ``clickhouse://user:password@host:8123/database``, with TLS ``clickhouses://``; options after ``?`` go to
+clickhouse-connect. The embedded path may be relative. A database in a server's DSN goes before the configured one.
+
+Limits of the embedded engine, tried with chdb 4.4: one path per process and one process per path (a lock file), so a
+sink must end before another process may read; inserts go through a file in the temporary directory; merges and TTL run
+only while a process has the path open; the client is experimental and synchronous.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from skeletonhunter.settings import ClickHouseSettings
+
+if TYPE_CHECKING:
+    from clickhouse_connect.driver.client import Client
+
+SCHEMES = ("chdb", "clickhouse", "clickhouses", "http", "https")
+TRANSIENT_CODES = frozenset((159, 164, 202, 203, 209, 210, 225, 236, 241, 242, 243, 252, 279, 285, 286, 319, 394, 999))
+"""Codes of ClickHouse that pass: timeouts, too many queries or parts, read-only replicas, memory, disk, keeper."""
+
+
+class ClickHouseDsnError(ValueError):
+    """A DSN that names no ClickHouse; the text never holds a password."""
+
+
+class ClickHouseBusyError(RuntimeError):
+    """Another process has the embedded database open."""
+
+
+def redacted(dsn: str) -> str:
+    """The DSN without its password, for messages and logs."""
+    return re.sub(r"(?<=:)[^:@/]*(?=@)", "***", re.sub(r"(password=)[^&]*", r"\1***", dsn))
+
+
+def is_embedded(dsn: str) -> bool:
+    """Whether the DSN means the engine inside this process."""
+    return dsn.startswith("chdb:")
+
+
+def embedded_path(dsn: str) -> Path:
+    """The absolute folder of an embedded database.
+
+    Raises:
+        ClickHouseDsnError: the DSN names no folder.
+    """
+    path = dsn.removeprefix("chdb:").removeprefix("//")
+    if not path or path.strip("/") in ("", "memory", ":memory:"):
+        raise ClickHouseDsnError(f"{dsn}: expected chdb:///absolute/path or chdb://relative/path")
+    return Path(path).absolute()
+
+
+def database_of(settings: ClickHouseSettings) -> str:
+    """Name of the database: the one in the server's DSN, else the configured one."""
+    name = "" if is_embedded(settings.dsn) else urlsplit(settings.dsn).path.strip("/")
+    return name or settings.database
+
+
+def connect(settings: ClickHouseSettings) -> Client:
+    """A client; its database need not exist yet. Close it when done: the embedded path is locked until then.
+
+    Raises:
+        ClickHouseDsnError: the DSN is none.
+        ClickHouseBusyError: another process has the embedded database open.
+        clickhouse_connect.driver.exceptions.OperationalError: the server does not answer.
+    """
+    scheme = urlsplit(settings.dsn).scheme
+    if scheme not in SCHEMES:
+        known = ", ".join(f"{name}://" for name in SCHEMES)
+        raise ClickHouseDsnError(f"{redacted(settings.dsn)}: unknown kind of DSN {scheme!r}, expected one of {known}")
+    return _embedded(settings.dsn) if is_embedded(settings.dsn) else _server(settings.dsn)
+
+
+def is_away(error: Exception) -> bool:
+    """Whether ClickHouse is away or busy, so that trying again later makes sense; anything else is a fault of ours."""
+    from clickhouse_connect.driver.exceptions import DatabaseError, OperationalError
+
+    if isinstance(error, DatabaseError) and error.code is not None:
+        return error.code in TRANSIENT_CODES
+    return isinstance(error, OperationalError)
+
+
+def _server(dsn: str) -> Client:
+    import clickhouse_connect
+
+    parts = urlsplit(dsn)
+    tls = parts.scheme in ("clickhouses", "https")
+    plain = urlunsplit(parts._replace(path=""))
+    return clickhouse_connect.get_client(
+        dsn=plain, interface="https" if tls else None, autogenerate_session_id=False, connect_timeout=10
+    )
+
+
+def _embedded(dsn: str) -> Client:
+    import clickhouse_connect
+    from clickhouse_connect.driver.exceptions import ProgrammingError
+
+    path = embedded_path(dsn)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return clickhouse_connect.get_client(interface="chdb", path=str(path))
+    except ImportError as error:
+        raise ClickHouseDsnError(
+            f"{dsn}: the embedded engine is not installed, expected: pip install 'skeletonhunter[embedded]'"
+        ) from error
+    except ProgrammingError as error:
+        raise ClickHouseBusyError(f"{path}: can't open the embedded database, {_cause(error)}") from error
+
+
+def _cause(error: Exception) -> str:
+    if "already initialized with path" in str(error):
+        return "this process has another one open, expected one at a time"
+    return "another process has it open, or it is no such database"
