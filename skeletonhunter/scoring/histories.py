@@ -9,7 +9,7 @@ from schemas.diagnosis import Incident
 
 
 class History(NamedTuple):
-    """All states of one incident, at least one."""
+    """All known states of one incident, at least one."""
 
     states: tuple[Incident, ...]
 
@@ -19,15 +19,20 @@ class History(NamedTuple):
         return self.states[-1]
 
     @property
+    def complete(self) -> bool:
+        """Whether the opening message is known. Without it the incident's own instants are all there is."""
+        return any(state.state == "open" for state in self.states)
+
+    @property
     def heard_us(self) -> int:
         """When the first message said that there is an incident."""
-        return min(state.t_us for state in self.states)
+        return min(state.t_us for state in self.states) if self.complete else self.last.detected_us
 
     @property
     def localized_us(self) -> int | None:
         """When a message first named the component that holds at last; never before the incident's own claim."""
-        if self.last.component is None:
-            return None
+        if self.last.component is None or not self.complete:
+            return self.last.localized_us
         heard_us = min(state.t_us for state in self.states if state.component == self.last.component)
         return max(heard_us, self.last.localized_us or 0)
 

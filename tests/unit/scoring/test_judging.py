@@ -110,6 +110,12 @@ def test_last_state_of_an_incident_holds() -> None:
     assert result.faults[0].localization_s == 20.0  # a corrected blame was not known before the correction
 
 
+def test_without_the_opening_message_the_incident_s_own_instants_hold() -> None:
+    resolved = incident("rnic:h1/r0", sent=90, resolved=85)
+    verdict = judge([fault("rnic:h1/r0")], [resolved]).faults[0]
+    assert (verdict.detection_s, verdict.alarm_s, verdict.localization_s) == (2.0, 2.0, 3.0)
+
+
 def test_retracted_alarm_is_counted_as_such_and_not_as_false() -> None:
     first = incident("rnic:h1/r0", sent=25)
     last = incident("agent:h1", kind="agent_missing", sent=30, endpoints=("c1/r0",))

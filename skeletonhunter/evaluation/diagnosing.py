@@ -1,0 +1,29 @@
+"""What do the engines say of a recording, and what does the recording say of itself? One pass for both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from schemas.envelope import Value
+from skeletonhunter.evaluation.reading import collector_of, truth_of
+from skeletonhunter.evaluation.running import Diagnosis
+from skeletonhunter.recordings.reader import Recording
+from skeletonhunter.replaying.local import LocalReplay
+from streams.parameters import Parameters
+
+
+def diagnose(path: Path, parameters: Parameters) -> Diagnosis:
+    """Replays the recording through all stages in this process, in event time.
+
+    Raises:
+        RecordingError: the recording is wrong or has no truth.
+    """
+    with Recording(path) as recording:
+        truth = truth_of(recording)
+        collector = collector_of(recording)
+
+        def observe(_topic: str, _key: str, _arrival_us: int, value: Value) -> None:
+            collector.observe(value)
+
+        outcome = LocalReplay(parameters, observers=(observe,)).run(recording)
+    return Diagnosis(tuple(outcome.updates), collector.facts(), truth)
