@@ -1,7 +1,7 @@
 """How does localization do on recordings of silently lossy links, counted as the referees of those cases count?
 
-Each recording is replayed through the whole pipeline, detection included. Recordings whose names differ only in a number
-at the end are one regime.
+Each recording is replayed through the whole pipeline, detection included. Recordings whose names differ only in a
+number at the end are one regime.
 """
 
 from __future__ import annotations
