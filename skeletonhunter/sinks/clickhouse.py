@@ -53,18 +53,35 @@ class ClickHouseWriter:
             KeyError: the topic has no table.
             clickhouse_connect.driver.exceptions.DatabaseError: an insert failed, some tables may have their rows.
         """
-        try:
-            tables, refused = frames(topic, received), list[Refusal]()
-        except (OverflowError, TypeError, ValueError):
-            fitting, refused = _sift(topic, received)
-            tables = frames(topic, fitting)
-        return Written(self._insert(tables), tuple(refused))
+        tables, refused = self.rows(topic, received)
+        return Written(self.insert(tables), tuple(refused))
 
-    def _insert(self, tables: Frames) -> int:
+    def rows(self, topic: str, received: Sequence[Received]) -> tuple[Frames, list[Refusal]]:
+        """The rows of messages of one topic, by table, and the messages that have none because they do not fit.
+
+        Raises:
+            KeyError: the topic has no table.
+        """
+        try:
+            return frames(topic, received), []
+        except _UNFIT:
+            fitting, refused = _sift(topic, received)
+            return frames(topic, fitting), refused
+
+    def insert(self, tables: Frames) -> int:
+        """Inserts rows, one insert per table that has any; their number.
+
+        Raises:
+            clickhouse_connect.driver.exceptions.DatabaseError: an insert failed, some tables may have their rows.
+        """
         filled = {name: frame for name, frame in tables.items() if frame.height}
         for name, frame in filled.items():
             self.client.insert_arrow(name, frame.to_arrow(), database=self.database, settings=INSERT_SETTINGS)
         return sum(frame.height for frame in filled.values())
+
+
+_UNFIT = (OverflowError, TypeError, ValueError)
+"""What a column raises at a value that it can't hold."""
 
 
 def _sift(topic: str, received: Sequence[Received]) -> tuple[list[Received], list[Refusal]]:
@@ -74,7 +91,7 @@ def _sift(topic: str, received: Sequence[Received]) -> tuple[list[Received], lis
     for each in received:
         try:
             frames(topic, [each])
-        except (OverflowError, TypeError, ValueError) as error:
+        except _UNFIT as error:
             refused.append(Refusal(each, f"{topic}: {error}"))
         else:
             fitting.append(each)

@@ -10,11 +10,15 @@ only while a process has the path open; the client is experimental and synchrono
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from skeletonhunter.migrations import MigrationError
 from skeletonhunter.settings import ClickHouseSettings
 
 if TYPE_CHECKING:
@@ -85,14 +89,38 @@ def is_away(error: Exception) -> bool:
     return isinstance(error, OperationalError)
 
 
+@contextmanager
+def faults_of_clickhouse(dsn: str, wrong: type[Exception]) -> Iterator[None]:
+    """Turns what is wrong with a DSN or a database into ``wrong``, one sentence without a password.
+
+    Raises:
+        Exception: ``wrong``.
+    """
+    from clickhouse_connect.driver.exceptions import DatabaseError, OperationalError
+
+    try:
+        yield
+    except (ClickHouseDsnError, ClickHouseBusyError, MigrationError) as error:
+        raise wrong(str(error)) from error
+    except OperationalError as error:
+        raise wrong(f"{redacted(dsn)}: no ClickHouse answers there, expected a running server") from error
+    except DatabaseError as error:
+        raise wrong(f"{redacted(dsn)}: {str(error).splitlines()[0]}") from error
+
+
 def _server(dsn: str) -> Client:
     import clickhouse_connect
 
+    logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # its errors are raised, which is enough
     parts = urlsplit(dsn)
     tls = parts.scheme in ("clickhouses", "https")
     plain = urlunsplit(parts._replace(path=""))
     return clickhouse_connect.get_client(
-        dsn=plain, interface="https" if tls else None, autogenerate_session_id=False, connect_timeout=10
+        dsn=plain,
+        interface="https" if tls else None,
+        autogenerate_session_id=False,
+        connect_timeout=10,
+        send_receive_timeout=60,
     )
 
 

@@ -1,0 +1,66 @@
+"""``skeletonhunter sink``: moves topics from Kafka into ClickHouse until it is told to stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from skeletonhunter.settings import Settings
+    from skeletonhunter.sinks.clickhouse_sink import SinkCounts
+
+
+def sink(
+    kafka: Annotated[str | None, typer.Option(help="Broker address.")] = None,
+    clickhouse: Annotated[str | None, typer.Option(help="ClickHouse DSN, a server's or chdb:///path.")] = None,
+    migrate: Annotated[
+        bool, typer.Option("--migrate", help="Apply missing migrations first (always done for chdb).")
+    ] = False,
+    config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="At the end print what was done as JSON.")] = False,
+) -> None:
+    """Write everything that has a table from Kafka to ClickHouse, until SIGTERM."""
+    import os
+    from dataclasses import asdict
+
+    from skeletonhunter.cli import InputError
+    from skeletonhunter.cli.printing import print_json
+    from skeletonhunter.settings import SettingsError, load_settings
+    from skeletonhunter.sinks.connection import faults_of_clickhouse
+    from skeletonhunter.sinks.dead_letters import TooManyDeadLettersError
+    from skeletonhunter.sinks.running import OutdatedDatabaseError, log_to_stderr
+
+    log_to_stderr()
+    try:
+        settings = load_settings(config, os.environ, {"kafka.url": kafka, "clickhouse.dsn": clickhouse})
+        with faults_of_clickhouse(settings.clickhouse.dsn, InputError):
+            counts = _run(settings, migrate)
+    except (SettingsError, OutdatedDatabaseError, TooManyDeadLettersError) as error:
+        raise InputError(str(error)) from error
+    if as_json:
+        print_json(asdict(counts))
+
+
+def _run(settings: Settings, migrate: bool) -> SinkCounts:
+    import threading
+
+    from tenacity import RetryError
+
+    from skeletonhunter.sinks.clickhouse_sink import GROUP, ClickHouseSink, SinkCounts
+    from skeletonhunter.sinks.kafka_source import KafkaSource
+    from skeletonhunter.sinks.rows import STORED_TOPICS
+    from skeletonhunter.sinks.running import ready_database, stopped_by_signals
+
+    stop = threading.Event()
+    with stopped_by_signals(stop):
+        try:
+            with ready_database(settings.clickhouse, stop, migrate) as client:
+                source = KafkaSource(settings.kafka, GROUP, STORED_TOPICS)
+                try:
+                    return ClickHouseSink(source, settings, client, stop).run()
+                finally:
+                    source.close()
+        except RetryError:
+            return SinkCounts()  # told to stop before ClickHouse was there

@@ -1,0 +1,77 @@
+"""Which records are fit for ClickHouse? Bytes become values; what can't be used is told apart by who has to report it.
+
+A producer that uses a number again for other content is broken, and the first one counts, as it does in the stages.
+A sink remembers the last ``REMEMBERED`` messages for that. Conclusions of our own stages are exempt: of those the
+newest counts.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from schemas.codec import MAX_BYTES, BadRecord, decode
+from schemas.envelope import Message
+from skeletonhunter.sinks.kafka_source import Record
+from skeletonhunter.sinks.received import Received
+from streams.stages import dead_letter_stage
+
+REMEMBERED = 100_000
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """What a number of records came to. ``ours`` are bad records that the sink has to report, with their errors."""
+
+    received: dict[str, list[Received]] = field(default_factory=dict)
+    ours: list[tuple[Record, BadRecord]] = field(default_factory=list)
+    left_to_stages: int = 0
+    tombstones: int = 0
+
+
+class Intake:
+    """Reads records of all topics, in the order in which they came."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self.max_bytes = max_bytes
+        self._contents: OrderedDict[int, int] = OrderedDict()
+
+    def read(self, records: Iterable[Record]) -> Arrivals:
+        """Sorts the records by topic and fitness."""
+        arrivals = Arrivals()
+        for record in records:
+            if record.value is None:
+                arrivals.tombstones += 1
+                continue
+            try:
+                value = self._value(record, record.value)
+            except BadRecord as error:
+                if dead_letter_stage(record.topic) is None:
+                    arrivals.ours.append((record, error))
+                else:
+                    arrivals.left_to_stages += 1
+                continue
+            received = Received(value, record.arrival_us, record.partition, record.offset)
+            arrivals.received.setdefault(record.topic, []).append(received)
+        return arrivals
+
+    def _value(self, record: Record, raw: bytes) -> Message:
+        value = decode(record.topic, record.key, raw, record.arrival_us, self.max_bytes)
+        if not isinstance(value, Message):
+            raise BadRecord("invalid_value", f"{record.topic}: expected a message with an envelope")
+        if value.producer.kind != "stage":
+            self._check_use(record.topic, value, raw)
+        return value
+
+    def _check_use(self, topic: str, value: Message, raw: bytes) -> None:
+        producer = value.producer
+        number = hash((topic, producer.id, producer.boot, producer.seq))
+        content = hash(raw)
+        if self._contents.setdefault(number, content) != content:
+            raise BadRecord(
+                "conflicting_seq",
+                f"{topic}: producer {producer.id} (boot {producer.boot}) used seq {producer.seq} for other content",
+            )
+        if len(self._contents) > REMEMBERED:
+            self._contents.popitem(last=False)

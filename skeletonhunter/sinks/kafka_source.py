@@ -1,0 +1,145 @@
+"""How do sinks read Kafka? Records of a consumer group whose offsets move only when a sink says that it is done.
+
+A sink that has to wait (ClickHouse or a webhook is away) holds: its partitions are paused and polling goes on, so it
+stays in the group however long it takes. When partitions are taken away, what was read of them and not committed will
+be read by whoever gets them; ``on_lost`` tells the sink to forget it. Assignment is eager: all are lost, then new ones
+come, and reading goes on from the committed offsets.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from skeletonhunter.settings import KafkaSettings
+
+_log = logging.getLogger(__name__)
+
+HOLD_SLICE_S = 0.1
+_PASSING = frozenset((KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._ALL_BROKERS_DOWN))
+
+Place = tuple[str, int]
+"""(topic without prefix, partition)"""
+
+Positions = Mapping[Place, int]
+"""The next offset to read, by place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it stands in Kafka; ``topic`` without prefix, ``arrival_us`` its time stamp, us since the epoch."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    arrival_us: int
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return self.topic, self.partition
+
+
+def group_config(settings: KafkaSettings, group: str) -> dict[str, str | int | float | bool]:
+    """Settings of a consumer of ours; what the operator gives librdkafka goes before."""
+    return {
+        "bootstrap.servers": settings.url,
+        "group.id": settings.prefix + group,
+        "auto.offset.reset": "earliest",
+        "partition.assignment.strategy": "range",
+        "session.timeout.ms": 10_000,
+        "heartbeat.interval.ms": 1_000,
+        "topic.metadata.refresh.interval.ms": 10_000,
+        **settings.librdkafka,
+        "enable.auto.commit": False,
+    }
+
+
+class KafkaSource:
+    """A member of ``group`` that reads ``topics``. Close it when done."""
+
+    def __init__(self, settings: KafkaSettings, group: str, topics: Sequence[str]) -> None:
+        self.prefix = settings.prefix
+        self.on_lost: Callable[[], None] = lambda: None
+        self._consumer = Consumer(group_config(settings, group), logger=_log)
+        names = [self.prefix + topic for topic in topics]
+        self._consumer.subscribe(names, on_revoke=self._lose, on_lost=self._lose)
+
+    def records(self, most: int, timeout_s: float) -> list[Record]:
+        """Up to ``most`` records, as many as come within ``timeout_s``.
+
+        Raises:
+            KafkaException: an error that does not pass by itself.
+        """
+        messages = self._consumer.consume(num_messages=most, timeout=timeout_s)
+        return [self._record(message) for message in messages if _is_record(message)]
+
+    def hold(self, until: Callable[[], bool], timeout_s: float) -> None:
+        """Waits till ``until`` or ``timeout_s``, as a member of the group that reads nothing."""
+        ends_s = time.monotonic() + timeout_s
+        while not until() and (left_s := ends_s - time.monotonic()) > 0:
+            self._consumer.pause(self._consumer.assignment())
+            self._put_back(self._consumer.poll(min(left_s, HOLD_SLICE_S)))
+        self._consumer.resume(self._consumer.assignment())
+
+    def commit(self, positions: Positions) -> None:
+        """Moves the offsets of the group. When it was rebalanced meanwhile they stay: the records come again."""
+        offsets = [TopicPartition(self.prefix + topic, part, offset) for (topic, part), offset in positions.items()]
+        if not offsets:
+            return
+        try:
+            self._consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            _log.warning("offsets were not committed, the records will come again: %s", error)
+
+    def close(self) -> None:
+        """Leaves the group."""
+        self._consumer.close()
+
+    def _record(self, message: Message) -> Record:
+        kind, t_ms = message.timestamp()
+        arrival_us = t_ms * 1000 if kind else time.time_ns() // 1000
+        topic = (message.topic() or "").removeprefix(self.prefix)
+        return Record(
+            topic, message.partition() or 0, message.offset() or 0, message.key(), message.value(), arrival_us
+        )
+
+    def _put_back(self, message: Message | None) -> None:
+        """A record that came while partitions were being assigned, before they could be paused, is read again later."""
+        if message is not None and _is_record(message):
+            self._consumer.seek(TopicPartition(message.topic(), message.partition(), message.offset()))
+
+    def _lose(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        self.on_lost()
+
+
+def wait_in(source: KafkaSource, stop: threading.Event) -> Callable[[float], None]:
+    """A wait that keeps ``source`` in its group and raises ``Stopped`` when the program is to end."""
+
+    def wait(seconds: float) -> None:
+        source.hold(stop.is_set, seconds)
+        if stop.is_set():
+            raise Stopped
+
+    return wait
+
+
+class Stopped(Exception):
+    """The program is to end; what is under way is left undone and its offset stays."""
+
+
+def _is_record(message: Message) -> bool:
+    error = message.error()
+    if error is None:
+        return True
+    if error.code() in _PASSING or error.retriable():
+        _log.warning("%s", error.str())
+        return False
+    raise KafkaException(error)
