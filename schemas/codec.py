@@ -37,6 +37,18 @@ Reason = Literal[
 ]
 """Why a record became a dead letter."""
 
+REASONS: dict[Reason, str] = {
+    "malformed_json": "the bytes are not JSON, or not UTF-8",
+    "not_an_object": "the JSON is not an object",
+    "unknown_version": "`v` is none of the topic's versions",
+    "invalid_value": "a field is missing, has the wrong type, is out of range or contradicts another",
+    "wrong_key": "the Kafka key is not the one that the value calls for",
+    "future_timestamp": "`t_us` is more than a minute ahead of the record's arrival",
+    "conflicting_seq": "the producer used the sequence number before for other content",
+    "too_large": "the record has more bytes than are parsed",
+}
+"""The reasons in words."""
+
 FUTURE_BOUND_US = 60_000_000
 """A message stamped further ahead of its arrival than this is not believed."""
 
@@ -103,9 +115,7 @@ def encode(topic_name: str, value: Value) -> bytes:
     spec = topic(topic_name)
     version = getattr(value, "v", None)
     if version != spec.newest:
-        raise ValueError(
-            f"{topic_name}: the value says v {version}, expected the version that is written, {spec.newest}"
-        )
+        raise ValueError(f"{topic_name}: the value says v {version}, but version {spec.newest} is written")
     return _ENCODER.encode(_spread_counters(value) if isinstance(value, telemetry.RnicCounters) else value)
 
 

@@ -20,8 +20,8 @@ RNIC_COLUMNS = frozenset({"rnic", "t_us", "tx_bytes", "rx_bytes"})
 class RnicColumns(Value, frozen=True, kw_only=True):
     """Samples of one RNIC, columns of length n: instants (us), cumulative bytes, further cumulative counters.
 
-    On the wire a further counter stands beside ``tx_bytes`` under its kernel name; here it is in ``counters``. What
-    stands there and is no list is an unknown field, not a counter.
+    On the wire every other list beside ``tx_bytes`` is a further counter under its kernel name (in Python they are in
+    ``counters``); what stands there and is no list is an unknown field.
     """
 
     rnic: Name

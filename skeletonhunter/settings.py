@@ -1,46 +1,65 @@
 """How is this installation set up? One frozen value, built once in the CLI from a TOML file, the environment and flags.
 
 Precedence: flag over environment (``SKELETONHUNTER_KAFKA__URL=...``: section, two underscores, field) over file over
-default.
-Every unknown name and every wrong value is refused with one sentence that names where it stood.
+default. Every unknown name and every wrong value is refused with one sentence that names where it stood.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct, field
 
+from schemas.codec import MAX_BYTES
+from schemas.refusals import explain
+from skeletonhunter.settings_sources import SettingsError, Sources
 from streams.parameters import Parameters
 from streams.stages import STAGES
 
-PREFIX = "SKELETONHUNTER_"
+__all__ = [
+    "AlertSettings",
+    "ClickHouseSettings",
+    "KafkaSettings",
+    "Settings",
+    "SettingsError",
+    "WorkerSettings",
+    "load_settings",
+]
 
-
-class SettingsError(ValueError):
-    """Settings that can't be used; the text names the place, the field and what was expected."""
+Url = Annotated[str, Meta(min_length=1)]
 
 
 class KafkaSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where Kafka is. ``prefix`` stands before topics and groups; ``librdkafka`` goes to confluent-kafka as it is."""
+    """Where Kafka is. ``prefix`` stands before topics and groups; ``librdkafka`` goes to confluent-kafka as it is.
 
-    url: str = "localhost:9092"
-    prefix: str = ""
+    ``url`` is a list of ``host:port``, separated by commas. ``partitions`` and ``replication`` are used when topics are
+    created. Records of more than ``max_message_bytes`` are not parsed but go to the dead letters.
+    """
+
+    url: Url = "localhost:9092"
+    prefix: Annotated[str, Meta(pattern="^[a-zA-Z0-9._-]*$")] = ""
     partitions: Annotated[int, Meta(ge=1)] = 4
     replication: Annotated[int, Meta(ge=1)] = 1
+    max_message_bytes: Annotated[int, Meta(ge=1024)] = MAX_BYTES
     librdkafka: dict[str, str | int | float | bool] = {}
 
 
 class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The Faust worker. ``ticker``: make ticks from the wall clock (a replay brings its own)."""
+    """The Faust worker. ``ticker``: make ticks from the wall clock (a replay brings its own).
 
-    stages: tuple[str, ...] = tuple(STAGES)
+    ``stages`` are the stages that this worker runs, ``data_dir`` holds its tables, kept in ``store``. Every
+    ``checkpoint_s`` seconds of event time it writes down its state. ``web_port`` 0 = any free port. Past
+    ``dead_letters_per_minute`` records that can't be used it stops, because something bigger is wrong.
+    """
+
+    stages: Annotated[tuple[str, ...], Meta(min_length=1)] = tuple(STAGES)
     data_dir: str = ".skeletonhunter"
-    store: Annotated[str, Meta(pattern="^(memory|rocksdb)$")] = "memory"
+    store: Literal["memory", "rocksdb"] = "memory"
     checkpoint_s: Annotated[float, Meta(gt=0)] = 10.0
     ticker: bool = True
     web_port: Annotated[int, Meta(ge=0, le=65535)] = 0
@@ -48,18 +67,24 @@ class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClickHouseSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where ClickHouse is: ``chdb:///path`` (embedded) or ``clickhouse://user:password@host:8123/database``."""
+    """Where ClickHouse is: ``chdb:///path`` (embedded) or ``clickhouse://user:password@host:8123/database``.
 
-    dsn: str = "chdb://.skeletonhunter/clickhouse"
-    database: str = "skeletonhunter"
+    The sink inserts after ``batch_rows`` rows or ``batch_s`` seconds, whichever comes first.
+    """
+
+    dsn: Url = "chdb://.skeletonhunter/clickhouse"
+    database: Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]*$")] = "skeletonhunter"
     batch_rows: Annotated[int, Meta(ge=1)] = 50_000
     batch_s: Annotated[float, Meta(gt=0)] = 1.0
 
 
 class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whom to tell: webhook targets get a JSON body for each change of an incident."""
+    """Whom to tell: webhook targets get a JSON body for each change of an incident.
 
-    webhooks: tuple[str, ...] = ()
+    A target that does not answer within ``timeout_s`` is tried again, ``attempts`` times in all.
+    """
+
+    webhooks: tuple[Url, ...] = ()
     attempts: Annotated[int, Meta(ge=1)] = 8
     timeout_s: Annotated[float, Meta(gt=0)] = 5.0
 
@@ -82,40 +107,39 @@ def load_settings(
     Raises:
         SettingsError: naming the place, the field and what was expected.
     """
-    tree: dict[str, Any] = _read(path) if path else {}
-    for name, text in environment.items():
-        if name.startswith(PREFIX) and "__" in name:
-            _put(tree, name.removeprefix(PREFIX).lower().split("__"), text, place=f"environment variable {name}")
-    for name, value in (flags or {}).items():
-        if value is not None:
-            _put(tree, name.split("."), value, place=f"flag for {name}")
+    sources = Sources(Settings)
+    if path:
+        sources.add_file(path)
+    sources.add_environment(environment)
+    sources.add_flags(flags or {})
     try:
-        settings = msgspec.convert(tree, Settings, strict=False)
+        settings = msgspec.convert(sources.tree, Settings)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{path or 'settings'}: {error}") from error
-    return _check(settings, str(path or "settings"))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text())
-    except FileNotFoundError as error:
-        raise SettingsError(f"{path}: there is no such file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: not TOML: {error}") from error
-
-
-def _put(tree: dict[str, Any], names: list[str], value: object, place: str) -> None:
-    for name in names[:-1]:
-        below = tree.setdefault(name, {})
-        if not isinstance(below, dict):
-            raise SettingsError(f"{place}: {name!r} is a value, not a section")
-        tree = below
-    tree[names[-1]] = value
-
-
-def _check(settings: Settings, place: str) -> Settings:
-    unknown = [stage for stage in settings.worker.stages if stage not in STAGES]
-    if unknown:
-        raise SettingsError(f"{place}: unknown stage {unknown[0]!r} - at `$.worker.stages`, known: {', '.join(STAGES)}")
+        raise sources.error(explain(error, sources.tree, Settings)) from error
+    for name, detail in _contradictions(settings):
+        raise sources.error(f"{detail} - at `$.{name}`")
     return settings
+
+
+def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What the types can't express: (field, what is wrong with it)."""
+    stages = settings.worker.stages
+    for index, stage in enumerate(stages):
+        if stage not in STAGES:
+            yield "worker.stages", f"Expected one of {', '.join(STAGES)}, got {stage!r}"
+        if stage in stages[:index]:
+            yield "worker.stages", f"Stage {stage!r} is listed twice"
+    for webhook in settings.alerts.webhooks:
+        if urlsplit(webhook).scheme not in ("http", "https") or not urlsplit(webhook).hostname:
+            yield "alerts.webhooks", f"Expected an http:// or https:// URL, got {webhook!r}"
+    for name, number in _numbers("", settings):
+        if not math.isfinite(number):
+            yield name, f"Expected a finite number, got {number}"
+
+
+def _numbers(prefix: str, part: object) -> Iterator[tuple[str, float]]:
+    if isinstance(part, Struct):
+        for name in part.__struct_fields__:
+            yield from _numbers(f"{prefix}.{name}" if prefix else name, getattr(part, name))
+    elif isinstance(part, float):
+        yield prefix, part

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
 
 from localization.parameters import DetectionParameters, LocalizationParameters
 from probe_planner.parameters import PlannerParameters
@@ -12,8 +14,8 @@ from skeleton.parameters import SkeletonParameters
 class TimeParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """How long to wait for stragglers. ``lateness_s`` is the contract's bound; ``slack_s`` covers transport delay."""
 
-    lateness_s: float = 5.0
-    slack_s: float = 1.0
+    lateness_s: Annotated[float, Meta(ge=0)] = 5.0
+    slack_s: Annotated[float, Meta(ge=0)] = 1.0
 
 
 class Parameters(Struct, frozen=True, forbid_unknown_fields=True):
