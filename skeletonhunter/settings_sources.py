@@ -70,9 +70,13 @@ class Sources:
         path = re.search(r" - at `\$\.?([^`\[]*)", detail)
         unknown = re.search(r"unknown field `([^`]+)`", detail)
         names = [part for part in (path[1] if path else "").split(".") if part] + ([unknown[1]] if unknown else [])
+        whole = ".".join(names)
+        below = (place for name, place in self.places.items() if name.startswith(f"{whole}."))
         for depth in range(len(names), 0, -1):
             if ".".join(names[:depth]) in self.places:
                 return self.places[".".join(names[:depth])]
+            if depth == len(names) and (place := next(below, None)):
+                return place
         return str(self.file or "settings")
 
     def _put(self, names: list[str], value: object, place: str) -> None:
