@@ -1,0 +1,91 @@
+"""Which suspects are blamed now, and are they well again? Known faults of a fabric, with hysteresis.
+
+A fault is over when the trains that cross it speak for the background (a CUSUM against half its loss, as in
+detection's recovery) for the quiet time without a break, or when nothing has crossed it for ``SILENT_S``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from localization.arrays import Floats, Ints
+from localization.history import Second
+from localization.routes import RouteTable
+from localization.suspects import Suspect
+from schemas.instants import SECOND_US
+
+RECOVERY_NATS = 6.0
+SILENT_S = 120
+
+
+@dataclass(slots=True)
+class Fault:
+    """A blamed suspect and the evidence for it, as of the last search. ``over_us``: when it had recovered.
+
+    ``lost``, ``sent``: packets of trains that crossed it since ``since_us``. ``rivals``: (suspect, nats) that explain
+    nearly as much. ``support``: nats without the strongest pair. ``recovery``: nats for its being well again.
+    ``replaces``: blamed before in its place.
+    """
+
+    suspect: Suspect
+    loss: float
+    since_us: int
+    found_us: int
+    gain: float
+    support: float
+    pairs: int
+    sent: int
+    lost: int
+    rivals: tuple[tuple[Suspect, float], ...]
+    replaces: tuple[Suspect, ...] = ()
+    recovery: float = 0.0
+    bad_us: int = 0
+    over_us: int | None = None
+
+    def covers(self, second: Second) -> bool:
+        """Whether the fault lasted during that second."""
+        return self.since_us < second.t_us and (self.over_us is None or second.t_us <= self.over_us)
+
+
+def crossing_of(fault: Fault, second: Second, table: RouteTable) -> Ints:
+    """Positions of the second's trains that cross the fault."""
+    return table.crossing(second.route, table.suspects.index[fault.suspect])
+
+
+def explained_by(faults: list[Fault], second: Second, table: RouteTable, background: Floats) -> Floats:
+    """Loss that background and known faults predict for each train of a second."""
+    p = background
+    for fault in faults:
+        if fault.covers(second):
+            on = crossing_of(fault, second, table)
+            p[on] = 1.0 - (1.0 - p[on]) * (1.0 - fault.loss)
+    return np.minimum(p, 0.9999)
+
+
+def follow(fault: Fault, second: Second, table: RouteTable, p: Floats, quiet_s: float) -> bool:
+    """Adds a second's evidence of recovery; whether the fault is over with it."""
+    on = crossing_of(fault, second, table)
+    sent, lost = int(second.sent[on].sum()), second.lost[on]
+    fault.sent, fault.lost = fault.sent + sent, fault.lost + int(lost.sum())
+    half = fault.loss / 2.0
+    base = np.maximum(1.0 - (1.0 - p[on]) / (1.0 - fault.loss), 1e-9)
+    against = float((lost * np.log1p(half * (1.0 - base) / base)).sum())
+    gain = -against - float(np.log1p(-half)) * (sent - int(lost.sum()))
+    fault.recovery = min(max(0.0, fault.recovery + gain), 2.0 * RECOVERY_NATS)
+    if fault.recovery < RECOVERY_NATS and sent:
+        fault.bad_us = second.t_us
+    wait_s = quiet_s if fault.recovery >= RECOVERY_NATS else SILENT_S
+    if second.t_us - fault.bad_us >= wait_s * SECOND_US:
+        fault.over_us = second.t_us
+    return fault.over_us is not None
+
+
+def same_trouble(old: Fault, new: Fault, related: bool) -> bool:
+    """Whether a new fault takes an old one's place: the same trains speak for both, or one is a part of the other."""
+    return (
+        related
+        or new.suspect in [rival for rival, _ in old.rivals]
+        or old.suspect in [rival for rival, _ in new.rivals]
+    )

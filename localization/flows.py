@@ -1,0 +1,132 @@
+"""What do virtual switches and RNICs hold? The newest rows of every flow table, and how each row changed.
+
+Rows are keyed by (flow, at). A complete snapshot that lacks a row ends its presence; a partial one says nothing about
+what it lacks. Only changes are kept (present, offloaded, path, next), the last ``CHANGES`` of each row, so memory goes
+with the number of flows, not with the number of snapshots: about 1 kB a row. Cost: 1 us a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from schemas.telemetry import FlowEntry, FlowTables
+
+CHANGES = 16
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """From ``t_us`` on (a snapshot's time) a row was like this."""
+
+    t_us: int
+    present: bool
+    offloaded: bool | None = None
+    path: str | None = None
+    next: str | None = None
+
+
+@dataclass(slots=True)
+class Row:
+    """A row of a table: as last seen, when, and its changes, oldest first."""
+
+    entry: FlowEntry
+    seen_us: int
+    changes: list[Change]
+
+    @property
+    def present(self) -> bool:
+        """Whether the newest snapshot holds it."""
+        return self.changes[-1].present
+
+    def toggles(self, since_us: int) -> int:
+        """How often its presence or its offload changed since an instant."""
+        late = [change for change in self.changes if change.t_us > since_us]
+        first = len(self.changes) - len(late)
+        pairs = zip(self.changes[max(first - 1, 0) :], self.changes[max(first, 1) :], strict=False)
+        return sum((a.present, a.offloaded) != (b.present, b.offloaded) for a, b in pairs)
+
+
+@dataclass(slots=True)
+class Table:
+    """One table of one host; ``complete_us``, ``seen_us``: newest (complete) snapshot; ``gap_us``: usual time between."""
+
+    seen_us: int = 0
+    complete_us: int = 0
+    gap_us: int = 0
+    rows: dict[tuple[str, str], Row] = field(default_factory=dict)
+
+    def take(self, value: FlowTables) -> None:
+        """Follows a snapshot."""
+        t_us = value.t_us
+        if self.seen_us and t_us > self.seen_us:
+            self.gap_us = t_us - self.seen_us
+        self.seen_us = max(self.seen_us, t_us)
+        for entry in value.flows:
+            self._see(entry, t_us)
+        if value.complete:
+            self.complete_us = max(self.complete_us, t_us)
+            for row in self.rows.values():
+                if row.seen_us < t_us and row.present:
+                    _note(row, Change(t_us, False))
+
+    def _see(self, entry: FlowEntry, t_us: int) -> None:
+        key = entry.flow, entry.at
+        row = self.rows.get(key)
+        if row is None:
+            change = Change(t_us, True, entry.offloaded, entry.path, entry.next)
+            self.rows[key] = Row(entry, t_us, [change])
+            return
+        last = row.changes[-1]
+        row.entry, row.seen_us = entry, t_us
+        if (True, entry.offloaded, entry.path, entry.next) != (last.present, last.offloaded, last.path, last.next):
+            _note(row, Change(t_us, True, entry.offloaded, entry.path, entry.next))
+
+    def of_pair(self, pair: Pair) -> list[Row]:
+        """Rows of a pair's flow in that direction, present or not, in order of flow and place."""
+        found = [row for row in self.rows.values() if (row.entry.src, row.entry.dst) == pair]
+        return sorted(found, key=lambda row: (row.entry.flow, row.entry.at))
+
+    def at(self, place: str, pair: Pair, flows: set[str]) -> Row | None:
+        """The present row ``at`` a component for a pair, or for its flow ids where the pair is not resolved."""
+        for key in sorted(self.rows):
+            row = self.rows[key]
+            mine = (row.entry.src, row.entry.dst) == pair or (row.entry.src is None and row.entry.flow in flows)
+            if row.present and row.entry.at == place and mine:
+                return row
+        return None
+
+    def forget(self, before_us: int) -> None:
+        """Drops rows that were last seen before an instant."""
+        self.rows = {key: row for key, row in self.rows.items() if row.seen_us >= before_us}
+
+
+def _note(row: Row, change: Change) -> None:
+    row.changes.append(change)
+    del row.changes[:-CHANGES]
+
+
+@dataclass(slots=True)
+class FlowStore:
+    """Tables by (host, rnic); rnic is None for the virtual switch."""
+
+    keep_us: int
+    tables: dict[tuple[str, str | None], Table] = field(default_factory=dict)
+
+    def take(self, value: FlowTables) -> None:
+        """Follows a snapshot."""
+        key = value.host, value.rnic if value.table == "rnic" else None
+        self.tables.setdefault(key, Table()).take(value)
+
+    def vswitch(self, host: str) -> Table | None:
+        """The virtual switch's table of a host, None: never dumped."""
+        return self.tables.get((host, None))
+
+    def rnic(self, host: str, rnic: str) -> Table | None:
+        """An RNIC's own table, None: never dumped."""
+        return self.tables.get((host, rnic))
+
+    def trim(self, t_us: int) -> None:
+        """Keeps memory bounded."""
+        for table in self.tables.values():
+            table.forget(t_us - self.keep_us)

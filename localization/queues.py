@@ -1,0 +1,152 @@
+"""Were the queues deep? Samples of every switch queue of the last minutes, and a test of "during" against "before".
+
+Test: under "nothing changed" a sample during the anomaly is above the 95th percentile of those before with chance
+0.05; k of n above it speak for a change with n KL(k/n || 0.05) nats (Bernoulli). It counts as deep only if the typical
+depth grew as well (median of the upper half at least ``TIMES`` the 95th percentile before): a spike is not congestion.
+Depths in bytes, instants by the switch's clock. Memory: 16 bytes a sample for ``keep_us``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf, log
+
+import numpy as np
+
+from schemas.instants import SECOND_US
+from schemas.telemetry import QueueColumns, SwitchQueues
+
+TAIL = 0.05
+TIMES = 3.0
+LEAST_BYTES = 4096
+LEAST_NATS = 6.0
+LEAST_SAMPLES = 5
+COUNTERS = ("ecn_marked", "dropped", "pfc_rx", "pfc_tx", "crc_errors")
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A queue before the anomaly: number of samples, median, 95th percentile, bytes."""
+
+    samples: int
+    median: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTest:
+    """A queue during the anomaly against before. ``grown``: counters that grew, with by how much."""
+
+    port: str
+    before: Before
+    samples: int
+    median: float
+    upper: float
+    nats: float
+    deep: bool
+    last_us: int
+    grown: dict[str, int]
+
+
+@dataclass(slots=True)
+class Series:
+    """Samples of one queue; ``counters``: (instant, values in the order of ``COUNTERS``) once a message."""
+
+    t_us: list[int] = field(default_factory=list)
+    depth: list[int | None] = field(default_factory=list)
+    counters: list[tuple[int, tuple[int | None, ...]]] = field(default_factory=list)
+
+    def add(self, column: QueueColumns) -> None:
+        """Appends a message's samples."""
+        self.t_us.extend(column.t_us)
+        self.depth.extend(column.depth_bytes)
+        values = (column.ecn_marked, column.dropped, column.pfc_rx, column.pfc_tx, column.crc_errors)
+        if column.t_us and any(values):
+            self.counters.append((column.t_us[-1], tuple(each[-1] if each else None for each in values)))
+
+    def trim(self, before_us: int) -> None:
+        """Drops what is older; called now and then."""
+        kept = [at for at, t_us in enumerate(self.t_us) if t_us >= before_us]
+        self.t_us = [self.t_us[at] for at in kept]
+        self.depth = [self.depth[at] for at in kept]
+        self.counters = [entry for entry in self.counters if entry[0] >= before_us]
+
+    def depths(self, start_us: int, end_us: int) -> list[int]:
+        """Depths sampled in (start, end]."""
+        return [
+            depth
+            for t_us, depth in zip(self.t_us, self.depth, strict=True)
+            if start_us < t_us <= end_us and depth is not None
+        ]
+
+    def grown(self, start_us: int, end_us: int) -> dict[str, int]:
+        """Counters that grew in (start, end]; a decrease is a reset and says nothing."""
+        grown: dict[str, int] = {}
+        inside = [entry for entry in self.counters if start_us < entry[0] <= end_us]
+        for earlier, later in zip(inside, inside[1:], strict=False):
+            for name, old, new in zip(COUNTERS, earlier[1], later[1], strict=True):
+                if old is not None and new is not None and new > old:
+                    grown[name] = grown.get(name, 0) + new - old
+        return grown
+
+
+@dataclass(slots=True)
+class QueueStore:
+    """Queues by port ``<switch>/<port>``, each port with one or more of them."""
+
+    keep_us: int
+    ports: dict[str, dict[str, Series]] = field(default_factory=dict)
+    trimmed_us: int = 0
+
+    def take(self, value: SwitchQueues) -> None:
+        """Notes a message."""
+        for column in value.ports:
+            queues = self.ports.setdefault(f"{value.switch}/{column.port}", {})
+            queues.setdefault(str(column.queue), Series()).add(column)
+
+    def trim(self, t_us: int) -> None:
+        """Keeps memory bounded; does something once a minute."""
+        if t_us - self.trimmed_us < 60 * SECOND_US:
+            return
+        self.trimmed_us = t_us
+        for port in list(self.ports):
+            for series in self.ports[port].values():
+                series.trim(t_us - self.keep_us)
+            if not any(series.t_us for series in self.ports[port].values()):
+                del self.ports[port]
+
+    def test(self, port: str, onset_us: int, now_us: int, known: dict[str, Before]) -> QueueTest | None:
+        """The deepest queue of a port since the onset; None: too few samples. ``known`` keeps what was before."""
+        tests = []
+        for queue in sorted(self.ports.get(port, {})):
+            series = self.ports[port][queue]
+            key = f"{port} {queue}"
+            if key not in known:
+                known[key] = _before(series.depths(onset_us - self.keep_us, onset_us - SECOND_US))
+            tests.append(_compare(port, series, known[key], (onset_us - SECOND_US, now_us)))
+        found = [test for test in tests if test is not None]
+        return max(found, key=lambda test: (test.deep, test.nats, test.upper)) if found else None
+
+
+def _before(depths: list[int]) -> Before:
+    if len(depths) < LEAST_SAMPLES:
+        return Before(len(depths), 0.0, inf)
+    median, upper = np.quantile(depths, [0.5, 1.0 - TAIL]).tolist()
+    return Before(len(depths), median, upper)
+
+
+def _compare(port: str, series: Series, before: Before, span: tuple[int, int]) -> QueueTest | None:
+    depths = series.depths(*span)
+    if len(depths) < LEAST_SAMPLES or before.samples < LEAST_SAMPLES:
+        return None
+    median, upper = np.quantile(depths, [0.5, 0.75]).tolist()
+    above = sum(depth > before.upper for depth in depths) / len(depths)
+    nats = len(depths) * _divergence(above, TAIL) if above > TAIL else 0.0
+    deep = nats >= LEAST_NATS and upper >= max(TIMES * before.upper, LEAST_BYTES)
+    return QueueTest(port, before, len(depths), median, upper, nats, deep, span[1], series.grown(*span))
+
+
+def _divergence(p: float, q: float) -> float:
+    """Kullback-Leibler divergence of Bernoulli(p) from Bernoulli(q), nats."""
+    first = p * log(p / q) if p > 0.0 else 0.0
+    return first + ((1.0 - p) * log((1.0 - p) / (1.0 - q)) if p < 1.0 else 0.0)

@@ -1,0 +1,133 @@
+"""One search of the fabric's last minute: the window as a sample, its best faults, which known ones they replace."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from localization.arrays import Floats, Ints
+from localization.faults import Fault, same_trouble
+from localization.inference import Explanation, infer, merge_links
+from localization.likelihood import GRID, Pick, Sample, crossing
+from localization.suspects import PRIOR_NATS, Suspect, component_of
+from localization.watch import HEAVY_LOSS, FabricWatch
+from schemas.instants import SECOND_US
+
+SLOWEST_LOOK_S = 16
+_RANK = list(PRIOR_NATS)
+
+
+def look(watch: FabricWatch, t_us: int) -> bool:
+    """Searches the window; whether the set of faults has changed. A search in vain makes the next one wait longer."""
+    sample = sample_of(watch)
+    found = infer(sample, watch.penalty, lambda suspect: rank(watch, suspect))
+    picks = merge_links(sample, found.picks, _switch_links(watch), watch.penalty)
+    changed = _adopt(watch, found, [_fault(watch, sample, pick, t_us) for pick in picks])
+    watch.look_gap_s = 1 if changed else min(2 * watch.look_gap_s, SLOWEST_LOOK_S)
+    watch.next_look_us = t_us + watch.look_gap_s * SECOND_US
+    return changed
+
+
+def sample_of(watch: FabricWatch) -> Sample:
+    """The window as input of the search; faults that are over count as background while they lasted."""
+    seconds, size = watch.window.seconds, len(watch.routes.suspects.all)
+    is_hop, over = watch.hops(), [fault for fault in watch.faults if fault.over_us is not None]
+    alive = np.zeros((len(seconds), size))
+    parts: list[tuple[Ints, Ints, Ints, Ints, Floats]] = []
+    expected = 0.0
+    for number, second in enumerate(seconds):
+        alive[number, : len(second.alive)] = second.alive
+        p = watch.explained(second, is_hop, over)
+        expected += float((second.sent * p).sum())
+        on = np.flatnonzero(second.lost > 0)
+        parts.append((np.full(len(on), number), second.route[on], second.sent[on], second.lost[on], p[on]))
+    second_of, route, sent, lost, base = (np.concatenate([part[column] for part in parts]) for column in range(5))
+    return Sample(
+        second=second_of.astype(np.int64),
+        members=watch.routes.members[route],
+        pair=watch.routes.pair[route],
+        sent=sent.astype(np.float64),
+        lost=lost.astype(np.float64),
+        base=base,
+        alive=alive,
+        expected=expected,
+        prior=watch.priors(),
+        grid=GRID[(watch.parameters.least_loss if watch.warm else HEAVY_LOSS) <= GRID],
+    )
+
+
+def rank(watch: FabricWatch, suspect: int) -> tuple[int, str]:
+    """Order among suspects that explain the same."""
+    found = watch.routes.suspects.all[suspect]
+    return _RANK.index(found.kind), f"{found.name} {found.source}"
+
+
+def _switch_links(watch: FabricWatch) -> dict[int, list[int]]:
+    """Suspects that are links of a switch, by the suspect that is the switch."""
+    touching: dict[int, list[int]] = {}
+    table = watch.routes.suspects
+    for number, suspect in enumerate(table.all):
+        cable = watch.topology.cables.get(suspect.name) if suspect.kind in ("direction", "link") else None
+        for node in (cable.node_a, cable.node_b) if cable else ():
+            switch = table.index.get(Suspect("switch", node))
+            if switch is not None:
+                touching.setdefault(switch, []).append(number)
+    return touching
+
+
+def _fault(watch: FabricWatch, sample: Sample, pick: Pick, t_us: int) -> Fault:
+    names = watch.routes.suspects.all
+    lost = int(sample.lost[crossing(sample, pick.suspect, pick.since)].sum())
+    return Fault(
+        suspect=names[pick.suspect],
+        loss=pick.loss,
+        since_us=watch.window.seconds[pick.since].t_us - SECOND_US,
+        found_us=t_us,
+        gain=pick.gain,
+        support=pick.support,
+        pairs=pick.pairs,
+        sent=int(sample.alive[pick.since :, pick.suspect].sum()) + lost,
+        lost=lost,
+        rivals=tuple((names[suspect], gain) for suspect, gain in pick.rivals),
+        bad_us=t_us,
+    )
+
+
+def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
+    """Takes the result over. A known fault that was not found again stays until it has recovered, unless replaced."""
+    known = {fault.suspect: fault for fault in watch.active()}
+    now = {fault.suspect for fault in faults}
+    for fault in faults:
+        old = known.get(fault.suspect)
+        if old is not None:
+            fault.since_us, fault.found_us, fault.replaces = old.since_us, old.found_us, old.replaces
+            fault.recovery, fault.bad_us, fault.sent, fault.lost = old.recovery, old.bad_us, old.sent, old.lost
+    kept = [fault for fault in watch.faults if fault.over_us is not None]
+    for old in [fault for fault in watch.active() if fault.suspect not in now]:
+        heirs = [new for new in faults if same_trouble(old, new, related(watch, old.suspect, new.suspect))]
+        if heirs:
+            heirs[0].replaces = (*heirs[0].replaces, *old.replaces, old.suspect)
+            heirs[0].since_us = min(heirs[0].since_us, old.since_us)
+        else:
+            kept.append(old)
+    watch.faults = kept + faults
+    left = np.zeros_like(watch.score)
+    columns = np.isin(GRID, GRID[len(GRID) - found.left.shape[1] :])
+    left[: len(found.left), columns] = np.maximum(0.0, found.left)
+    watch.score = left
+    watch.runner_up = (watch.routes.suspects.all[found.runner_up[0]], found.runner_up[1]) if found.runner_up else None
+    return now != set(known)
+
+
+def related(watch: FabricWatch, one: Suspect, other: Suspect) -> bool:
+    """Whether one suspect is a part of the other: the same component, a link or RNIC at it, an RNIC in its host."""
+    if component_of(watch.topology, one) == component_of(watch.topology, other):
+        return True
+    return _is_part(watch, one, other) or _is_part(watch, other, one)
+
+
+def _is_part(watch: FabricWatch, part: Suspect, whole: Suspect) -> bool:
+    cable = watch.topology.cables.get(part.name)
+    ends = {cable.node_a, cable.node_b} if cable else {part.name}
+    if whole.kind == "host":
+        return any(end.startswith(f"{whole.name}/") for end in ends)
+    return whole.kind in ("switch", "rnic") and part.kind in ("direction", "link") and whole.name in ends

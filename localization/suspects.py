@@ -1,0 +1,128 @@
+"""Who can be blamed for what a train met? Every component on a route, as numbered suspects.
+
+A suspect is a set of trains: those that cross one direction of a link, a link in either direction, a switch, an RNIC
+(its access link included, which no train can tell from it), or any RNIC of a host. Suspects are numbered as routes
+first use them, so only what is used is looked at. An interior link has a direction suspect for each way and one for
+both; an access link has its two directions, and its both-ways suspect is the RNIC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from localization.topology import Cable, Topology
+
+SuspectKind = Literal["direction", "link", "rnic", "switch", "host"]
+
+PRIOR_NATS: dict[SuspectKind, float] = {"direction": 0.0, "link": 0.0, "rnic": 0.0, "switch": -2.0, "host": -2.0}
+"""ln of how much rarer than a bad link it is that the whole of it fails; mild, as a switch has dozens of links."""
+
+
+class Suspect(NamedTuple):
+    """``name``: link, node or host; ``source``: the node from which a direction starts, else empty."""
+
+    kind: SuspectKind
+    name: str
+    source: str = ""
+
+
+@dataclass(slots=True)
+class SuspectTable:
+    """Numbered suspects."""
+
+    index: dict[Suspect, int] = field(default_factory=dict)
+    all: list[Suspect] = field(default_factory=list)
+
+    def number(self, suspect: Suspect) -> int:
+        """The number of a suspect, a new one if it was never used."""
+        found = self.index.get(suspect)
+        if found is None:
+            found = self.index[suspect] = len(self.all)
+            self.all.append(suspect)
+        return found
+
+
+def suspects_of_path(topology: Topology, src: str, dst: str, path: tuple[str, ...] | None) -> list[Suspect]:
+    """Everything that a train from endpoint ``src`` to ``dst`` over ``path`` crosses, each once, in a fixed order."""
+    found = _ends(topology, src) + _ends(topology, dst)
+    if path is None:
+        found += _access_only(topology, src, dst)
+    else:
+        found += _walk(topology, topology.node_of(src), path)
+    return list(dict.fromkeys(found))
+
+
+def _ends(topology: Topology, endpoint: str) -> list[Suspect]:
+    node, host = topology.node_of(endpoint), topology.host_of(endpoint)
+    if node is None or host is None:
+        return [Suspect("rnic", endpoint)]
+    several = len(topology.rnics_of.get(host, ())) > 1
+    return [Suspect("rnic", node), *([Suspect("host", host)] if several else [])]
+
+
+def _access_only(topology: Topology, src: str, dst: str) -> list[Suspect]:
+    """A path that nobody knows still leaves by one access link and arrives by another."""
+    found: list[Suspect] = []
+    for endpoint, outwards in ((src, True), (dst, False)):
+        cable, node = topology.uplink(endpoint), topology.node_of(endpoint)
+        switch = cable.far_end(node) if cable and node else None
+        if cable and node and switch:
+            found += [Suspect("direction", cable.link, node if outwards else switch), Suspect("switch", switch)]
+    return found
+
+
+def _walk(topology: Topology, start: str | None, path: tuple[str, ...]) -> list[Suspect]:
+    found: list[Suspect] = []
+    node = start
+    for link in path:
+        cable = topology.cables.get(link)
+        after = cable.far_end(node) if cable and node else None
+        if cable is None or node is None or after is None:
+            found.append(Suspect("link", link))
+            node = None
+            continue
+        found += _cross(topology, cable, node, after)
+        node = after
+    return found
+
+
+def _cross(topology: Topology, cable: Cable, node: str, after: str) -> list[Suspect]:
+    found = [Suspect("direction", cable.link, node)]
+    if not topology.is_rnic(node) and not topology.is_rnic(after):
+        found.append(Suspect("link", cable.link))
+    found += [Suspect("switch", end) for end in (node, after) if not topology.is_rnic(end)]
+    return found
+
+
+def component_of(topology: Topology, suspect: Suspect) -> str:
+    """The component id to blame: what an RNIC sends badly is the RNIC's, what arrives badly at it is the link's."""
+    if suspect.kind == "direction" and topology.is_rnic(suspect.source):
+        return f"rnic:{suspect.source}"
+    if suspect.kind in ("direction", "link"):
+        return f"link:{suspect.name}"
+    return f"{suspect.kind}:{suspect.name}"
+
+
+def words_of(topology: Topology, suspect: Suspect) -> str:
+    """The suspect in words, with its direction."""
+    if suspect.kind != "direction":
+        return f"{suspect.kind} {suspect.name}"
+    cable = topology.cables.get(suspect.name)
+    towards = cable.far_end(suspect.source) if cable else None
+    return f"link {suspect.name} from {suspect.source} to {towards or 'its other end'}"
+
+
+def egress_ports(topology: Topology, suspect: Suspect) -> list[str]:
+    """The switch ports whose queues the suspect's trains wait in, sorted."""
+    if suspect.kind == "switch":
+        ports = [cable.port_of(suspect.name) for cable in topology.neighbours.get(suspect.name, ())]
+    elif suspect.kind == "rnic":
+        cables = topology.neighbours.get(suspect.name, ())
+        ports = [cable.port_of(cable.far_end(suspect.name) or suspect.name) for cable in cables]
+    elif suspect.name in topology.cables:
+        cable = topology.cables[suspect.name]
+        ports = [cable.port_of(suspect.source)] if suspect.source else [cable.port_a, cable.port_b]
+    else:
+        ports = []
+    return sorted(port for port in ports if not topology.is_rnic(port.rpartition("/")[0]))

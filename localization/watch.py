@@ -1,0 +1,168 @@
+"""Does the fabric lose more than it should, and where? All trains of all pairs, second by second.
+
+Each second every suspect's evidence goes through the same CUSUM as a pair's in detection, on the trains that cross it,
+over what background and known faults explain. When one reaches the penalty, ``localization.search`` looks through the
+whole window for the best set of faults; so loss that no single pair can show is found, and several faults at once are
+told apart. The penalty is ln(suspects / ``false_blame_share``): by the union bound the chance that a healthy fabric is
+blamed for a given window. In the first seconds, while the background is being learned, only heavy loss counts.
+Cost: about 1 ms a second of event time for 640 trains, and the searches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import log
+
+import numpy as np
+
+from localization.arrays import Flags, Floats, Ints
+from localization.faults import Fault, explained_by, follow
+from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, TrainWindow
+from localization.likelihood import GRID
+from localization.parameters import LocalizationParameters
+from localization.routes import RouteTable, sum_by_suspect
+from localization.suspects import PRIOR_NATS, Suspect
+from localization.topology import Topology
+from schemas.diagnosis import PairWindows
+from schemas.instants import SECOND_US
+
+HEAVY_LOSS = 0.05
+
+
+def _scores() -> Floats:
+    return np.zeros((0, len(GRID)))
+
+
+@dataclass(slots=True)
+class FabricWatch:
+    """Trains, background, evidence per suspect (``score``, suspects x losses) and known faults of one fabric."""
+
+    parameters: LocalizationParameters
+    topology: Topology
+    window: TrainWindow
+    background: HopBackground
+    routes: RouteTable = field(default_factory=RouteTable)
+    score: Floats = field(default_factory=_scores)
+    faults: list[Fault] = field(default_factory=list)
+    next_look_us: int = 0
+    look_gap_s: int = 1
+    runner_up: tuple[Suspect, float] | None = None
+
+    @property
+    def penalty(self) -> float:
+        """Nats that a blame needs."""
+        return log(max(1, len(self.routes.suspects.all)) / self.parameters.false_blame_share)
+
+    @property
+    def warm(self) -> bool:
+        """Whether the background is known well enough to see small loss."""
+        return self.background.learned >= WARM_SECONDS
+
+    def active(self) -> list[Fault]:
+        """Faults that are not over."""
+        return [fault for fault in self.faults if fault.over_us is None]
+
+    def take(self, value: PairWindows) -> Ints:
+        """Notes the trains of a message; returns the route of each."""
+        paths = [*value.paths, None]
+        fabric_map = self.topology.fabric_map
+        hashed = fabric_map is not None and fabric_map.ecmp.method == "hash"
+        number = self.routes.number
+        columns = zip(value.src, value.dst, value.path, value.sport, strict=True)
+        route = [number((src, dst, paths[at], sport if at < 0 and hashed else 0)) for src, dst, at, sport in columns]
+        self.routes.settle(self.topology)
+        sent, lost = np.array(value.sent, np.int64), np.array(value.lost, np.int64)
+        routes = np.array(route, np.int64)
+        self.window.add(routes, sent, lost)
+        return routes
+
+    def refresh(self) -> None:
+        """Follows a changed map: who crosses what is worked out anew, and sums per suspect begin anew."""
+        self.routes.refresh(self.topology)
+        size = len(self.routes.suspects.all)
+        for second in self.window.seconds:
+            survivors = (second.sent - second.lost).astype(np.float64)
+            second.alive = sum_by_suspect(self.routes.members[second.route], survivors, size)
+        self.score = _scores()
+
+    def close_second(self, t_us: int) -> bool:
+        """Ends a second: scores, background, recovery. Whether a fault is over with it."""
+        second = self.window.close(t_us, self.routes)
+        self._grow()
+        is_hop = self.hops()
+        p = self.explained(second, is_hop, self.faults)
+        self._add_scores(second, p)
+        self._learn(is_hop)
+        ended = [follow(fault, second, self.routes, p, self.parameters.quiet_s) for fault in self.active()]
+        horizon = t_us - self.window.length * SECOND_US
+        self.faults = [fault for fault in self.faults if fault.over_us is None or fault.over_us > horizon]
+        if t_us // SECOND_US % 60 == 0:
+            self._compact()
+        return any(ended)
+
+    def _grow(self) -> None:
+        size = len(self.routes.suspects.all)
+        self.background.grow(size)
+        if size > len(self.score):
+            self.score = np.concatenate([self.score, np.zeros((size - len(self.score), len(GRID)))])
+
+    def hops(self) -> Flags:
+        """Suspects that make up the background of a route: directions, and links whose direction is not known."""
+        known = self.topology.cables
+        return np.array(
+            [s.kind == "direction" or (s.kind == "link" and s.name not in known) for s in self.routes.suspects.all],
+            np.bool_,
+        )
+
+    def explained(self, second: Second, is_hop: Flags, faults: list[Fault]) -> Floats:
+        """Loss that the background and ``faults`` predict for each train of a second."""
+        background = self.background.of_routes(self.routes, second.route, is_hop)
+        return explained_by(faults, second, self.routes, background)
+
+    def _add_scores(self, second: Second, p: Floats) -> None:
+        size = len(self.score)
+        lossy = np.flatnonzero(second.lost > 0)
+        gain = np.zeros_like(self.score)
+        gain[: len(second.alive)] = second.alive[:, None] * np.log1p(-GRID)[None, :]
+        members, lost, p = self.routes.members[second.route[lossy]], second.lost[lossy], p[lossy]
+        for number, loss in enumerate(GRID.tolist()):
+            gain[:, number] += sum_by_suspect(members, lost * np.log1p(loss * (1.0 - p) / p), size)
+        self.score = np.maximum(0.0, self.score + gain)
+
+    def _learn(self, is_hop: Flags) -> None:
+        if len(self.window.seconds) <= LAG_S:
+            return
+        second = self.window.seconds[-1 - LAG_S]
+        wary = np.zeros(len(self.score), np.bool_)
+        if self.warm:
+            wary[self.score.max(axis=1, initial=0.0) >= self.penalty / 2.0] = True
+        for fault in self.faults:
+            if fault.covers(second):
+                wary[self.routes.suspects.index[fault.suspect]] = True
+        healthy: Flags = ~(np.append(wary, False)[self.routes.members[second.route]].any(axis=1))
+        was_warm = self.warm
+        self.background.learn(self.routes, second, healthy, is_hop)
+        if self.warm and not was_warm:
+            self._score_anew(is_hop)
+
+    def _score_anew(self, is_hop: Flags) -> None:
+        """Judges the window by the background that is known now; what the guess before it said does not count."""
+        self.score = np.zeros_like(self.score)
+        for second in self.window.seconds:
+            self._add_scores(second, self.explained(second, is_hop, self.faults))
+
+    def is_due(self, t_us: int) -> bool:
+        """Whether a suspect has gathered so much evidence that a search is worth its cost."""
+        if t_us < self.next_look_us or not len(self.score):
+            return False
+        seen = self.score if self.warm else self.score[:, GRID >= HEAVY_LOSS]
+        return bool((seen.max(axis=1) + self.priors()).max() >= self.penalty)
+
+    def priors(self) -> Floats:
+        """Prior nats of each suspect."""
+        return np.array([PRIOR_NATS[suspect.kind] for suspect in self.routes.suspects.all])
+
+    def _compact(self) -> None:
+        used = self.window.used()
+        if len(self.routes.routes) > 2 * len(used) + 1000:
+            self.window.renumber(self.routes.keep(used))
