@@ -1,0 +1,104 @@
+"""What did each RNIC send and receive between its counter samples? Cumulative counters to increments, bounded.
+
+An increment is the bytes since the sample before. It is unknown (NaN) across a reset: a counter that decreased, or a
+new boot of the agent. A sample of which either counter could not be read is left out; the next good one covers the
+time since the last. Samples that do not move forward in time (the clock was stepped back) are left out too.
+
+Messages are kept as they came until ``settle`` turns them into columns, because appending to a list is what a fold can
+afford per message. Memory: 16 bytes per sample and RNIC within the window, plus the unsettled messages.
+Cost: about 2 us per RNIC and message, and 0.2 us per sample in ``settle``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schemas.telemetry import RnicColumns, RnicCounters
+
+
+@dataclass(slots=True)
+class CounterSeries:
+    """Samples of one RNIC: instants (us) and bytes sent and received since the sample before (NaN = unknown)."""
+
+    t_us: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    tx: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    rx: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    last: tuple[int, float, float, str] | None = None
+    waiting: list[tuple[str, RnicColumns]] = field(default_factory=list)
+
+    def settle(self) -> None:
+        """Turns the waiting messages into columns."""
+        waiting, self.waiting = self.waiting, []
+        start = 0
+        for end in range(1, len(waiting) + 1):
+            if end == len(waiting) or waiting[end][0] != waiting[start][0]:
+                self._extend(waiting[start][0], [columns for _, columns in waiting[start:end]])
+                start = end
+
+    def _extend(self, boot: str, columns: list[RnicColumns]) -> None:
+        samples = np.array(
+            [
+                np.array([t for part in columns for t in part.t_us], dtype=np.float64),
+                np.array([value for part in columns for value in part.tx_bytes], dtype=np.float64),
+                np.array([value for part in columns for value in part.rx_bytes], dtype=np.float64),
+            ]
+        )
+        samples = samples[:, ~np.isnan(samples).any(axis=0)]
+        if self.last is not None:
+            samples = np.concatenate([np.array(self.last[:3], dtype=np.float64)[:, None], samples], axis=1)
+        samples = samples[:, _moves_forward(samples[0])]
+        if not samples.shape[1]:
+            return
+        steps = np.diff(samples[1:], axis=1)
+        steps[:, (steps < 0).any(axis=0)] = np.nan
+        if self.last is None:
+            steps = np.concatenate([np.full((2, 1), np.nan), steps], axis=1)
+        elif steps.shape[1] and boot != self.last[3]:
+            steps[:, 0] = np.nan
+        new = samples[0, samples.shape[1] - steps.shape[1] :]
+        self.t_us = np.concatenate([self.t_us, new.astype(np.int64)])
+        self.tx = np.concatenate([self.tx, steps[0].astype(np.float32)])
+        self.rx = np.concatenate([self.rx, steps[1].astype(np.float32)])
+        if steps.shape[1]:
+            self.last = (int(samples[0, -1]), float(samples[1, -1]), float(samples[2, -1]), boot)
+
+    def forget(self, before_us: int) -> None:
+        """Drops samples older than ``before_us``."""
+        first = int(np.searchsorted(self.t_us, before_us))
+        if first:
+            self.t_us, self.tx, self.rx = self.t_us[first:].copy(), self.tx[first:].copy(), self.rx[first:].copy()
+
+
+def _moves_forward(t_us: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which samples are later than all before them."""
+    if not len(t_us):
+        return np.zeros(0, dtype=bool)
+    latest = np.maximum.accumulate(t_us)
+    return np.concatenate([[True], t_us[1:] > latest[:-1]])
+
+
+@dataclass(slots=True)
+class CounterLog:
+    """Counter series by endpoint name."""
+
+    series: dict[str, CounterSeries] = field(default_factory=dict)
+
+    def add(self, message: RnicCounters) -> None:
+        """Takes one message in."""
+        for columns in message.rnics:
+            name = f"{message.container}/{columns.rnic}"
+            if name not in self.series:
+                self.series[name] = CounterSeries()
+            self.series[name].waiting.append((message.producer.boot, columns))
+
+    def settle(self, names: tuple[str, ...] | None, before_us: int) -> None:
+        """Columns up to date; forgets samples before ``before_us`` and RNICs not in ``names`` (None: not known yet)."""
+        if names is not None:
+            for name in self.series.keys() - set(names):
+                del self.series[name]
+        for series in self.series.values():
+            series.settle()
+            series.forget(before_us)

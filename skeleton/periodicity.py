@@ -1,0 +1,118 @@
+"""How long is a training step? Period and regularity of a job from the bytes its RNICs send.
+
+Activity of the job: x(t) = mean over its endpoints of sqrt(sent bytes in second t / the endpoint's mean). The square
+root keeps one huge all-reduce from drowning the rest. Regularity at lag l is the correlation of x(t) and x(t + l)
+over all t at which both are known (holes are left out, not filled):
+
+    r(l) = sum z(t) z(t+l) / sqrt(sum z(t)^2 m(t+l) * sum m(t) z(t+l)^2),   z = x - mean, m = 1 where known
+
+computed by FFT and interpolated between whole seconds by zero-padding its spectrum, because a period of 11.41 s falls
+between two samples. The period is the shortest lag whose peak reaches 80 % of the highest; its multiples are then
+followed outwards, so that the error falls with the number of periods seen. Lags beyond a third of the span are not
+looked at: three repetitions make a period, two a coincidence.
+
+Edge cases: a constant or silent job has no period. Cost: O(n log n) for n seconds, about 1 ms for 15 minutes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+UPSAMPLING = 8
+"""Lags are looked at in steps of an eighth of a second."""
+
+SHORTEST_S = 2.0
+"""Twice the sampling interval: what is faster can't be seen at 1 Hz."""
+
+PEAK_SHARE = 0.8
+"""A peak this close to the highest counts as equally well supported; the shortest such lag is the period."""
+
+LEAST_CYCLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """``period_s`` seconds; ``regularity`` = correlation with the traffic one period later, 0..1; ``cycles`` seen."""
+
+    period_s: float
+    regularity: float
+    cycles: float
+
+
+def job_activity(sent: FloatArray) -> FloatArray:
+    """Activity of the job per second, (T,), NaN where no endpoint is known. ``sent``: (E, T) bytes, NaN unknown."""
+    known = ~np.isnan(sent)
+    total = np.where(known, sent, 0.0).sum(axis=1, keepdims=True)
+    mean = total / np.maximum(known.sum(axis=1, keepdims=True), 1)
+    scaled = np.sqrt(np.where(known & (mean > 0), sent / np.where(mean > 0, mean, 1.0), 0.0))
+    count = (known & (mean > 0)).sum(axis=0)
+    return np.where(count > 0, scaled.sum(axis=0) / np.maximum(count, 1), np.nan)
+
+
+def find_period(activity: FloatArray) -> Period | None:
+    """Period of a series of one value per second, NaN unknown; None: nothing repeats."""
+    span = len(activity)
+    most = span // LEAST_CYCLES
+    if most <= SHORTEST_S:
+        return None
+    lags = regularity(activity, most)
+    peaks = _peaks(lags)
+    if not peaks:
+        return None
+    highest = max(lags[peak] for peak in peaks)
+    if highest <= 0:
+        return None
+    first = next(peak for peak in peaks if lags[peak] >= PEAK_SHARE * highest)
+    period_s = _follow(lags, first) / UPSAMPLING
+    return Period(period_s, float(min(lags[first], 1.0)), span / period_s)
+
+
+def regularity(activity: FloatArray, longest_s: int) -> FloatArray:
+    """r(l) for l = 0, 1/8, 2/8 ... ``longest_s`` seconds; 0 where it can't be told."""
+    known = ~np.isnan(activity)
+    if not known.any():
+        return np.zeros(longest_s * UPSAMPLING + 1)
+    centred = np.where(known, activity - activity[known].mean(), 0.0)
+    size = 1 << (2 * len(activity) - 1).bit_length()
+    series, mask = np.fft.rfft(centred, size), np.fft.rfft(known.astype(float), size)
+    power = np.fft.rfft(centred**2, size)
+    ahead = np.maximum(np.fft.irfft(mask.conj() * power, size), 0.0)[: longest_s + 1]
+    behind = np.maximum(np.fft.irfft(power.conj() * mask, size), 0.0)[: longest_s + 1]
+    scale = np.sqrt(ahead * behind)
+    covariance = np.fft.irfft(np.abs(series) ** 2, size * UPSAMPLING)[: longest_s * UPSAMPLING + 1] * UPSAMPLING
+    fine = np.interp(np.arange(len(covariance)) / UPSAMPLING, np.arange(longest_s + 1), scale)
+    floor = 1e-9 * max(float(scale[0]), 1e-300)
+    return np.where(fine > floor, covariance / np.maximum(fine, floor), 0.0)
+
+
+def _peaks(lags: FloatArray) -> list[int]:
+    """Indices of local maxima that stand out from the valley before them, in ascending order."""
+    rises = np.diff(lags)
+    tops = np.nonzero((rises[:-1] > 0) & (rises[1:] <= 0))[0] + 1
+    found: list[int] = []
+    for top in tops[tops >= SHORTEST_S * UPSAMPLING]:
+        valley = lags[: top + 1].min() if not found else lags[found[-1] : top + 1].min()
+        if lags[top] - valley >= 0.1:
+            found.append(int(top))
+    return found
+
+
+def _follow(lags: FloatArray, first: int) -> float:
+    """The period in upsampled steps, refined at its multiples as long as each has a peak near where it must be."""
+    period = float(first)
+    multiple = 2
+    while (multiple + 0.5) * period < len(lags):
+        near = round(multiple * period)
+        reach = max(int(0.25 * period / multiple), UPSAMPLING // 2)
+        window = lags[near - reach : near + reach + 1]
+        top = near - reach + int(window.argmax())
+        if lags[top] < 0.5 * lags[first]:
+            break
+        period = top / multiple
+        multiple += 1
+    return period

@@ -1,0 +1,128 @@
+"""What plays out on one rail? The strongest finding that the evidence supports, tried in this order:
+
+1. replicas from the balance of sent and received bytes (``balance``), stages from peeling them (``chains``);
+2. stages from the course of the traffic (``profiles``), replicas unknown;
+3. one group, if there is no pipeline and everybody does the same;
+4. nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skeleton.balance import find_pipelines
+from skeleton.chains import bring_into_line, order_stages
+from skeleton.profiles import find_groups, order_groups
+from skeleton.structure import Members, RailFinding
+
+FloatArray = NDArray[np.float64]
+
+MOST_DEBT = 0.02
+"""Share of bytes that may contradict a pipeline order: blur of clocks and of retransmissions."""
+
+ALIKE = 0.1
+"""Endpoints whose traffic differs by less than this share of it do the same."""
+
+UNRESOLVED = 0.97
+"""The whole rail is probed then, so only traffic outside the rail could be missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RailTraffic:
+    """Bytes of the endpoints ``members`` of a rail, NaN unknown. ``tx``, ``rx``: (n, T) between shared instants, or
+    None; ``grid_tx``, ``grid_rx``: per second, interpolated; ``polled_by``: each endpoint's poll clock.
+    """
+
+    rail: int
+    members: Members
+    tx: FloatArray | None
+    rx: FloatArray | None
+    grid_tx: FloatArray
+    grid_rx: FloatArray
+    polled_by: tuple[int, ...]
+
+
+def examine(traffic: RailTraffic, period_s: float) -> RailFinding:
+    """The finding for one rail, of a job with this period."""
+    if len(traffic.members) == 1:
+        return RailFinding(traffic.rail, traffic.members, "single", (traffic.members,))
+    found = _pipelines(traffic) or _stages(traffic, period_s)
+    if found is not None:
+        return found
+    if _all_alike(traffic):
+        return RailFinding(traffic.rail, traffic.members, "single", (traffic.members,), clarity=UNRESOLVED)
+    return RailFinding(traffic.rail, traffic.members, "unresolved", clarity=UNRESOLVED)
+
+
+def _pipelines(traffic: RailTraffic) -> RailFinding | None:
+    if traffic.tx is None or traffic.rx is None:
+        return None
+    balance, collective = traffic.tx - traffic.rx, np.fmin(traffic.tx, traffic.rx)
+    pipelines = find_pipelines(balance, traffic.tx)
+    if pipelines is None:
+        return None
+    chains = [order_stages(traffic.tx, traffic.rx, rows) for rows in pipelines.replicas]
+    debt = max(chain.debt for chain in chains)
+    if debt > MOST_DEBT:
+        return None
+    rows, _ = bring_into_line([chain.rows for chain in chains], balance, collective)
+    replicas = tuple(tuple(traffic.members[row] for row in chain) for chain in rows)
+    stages = tuple(tuple(sorted(stage)) for stage in zip(*replicas, strict=True))
+    shared = _ends_carry_more(traffic.tx, [list(stage) for stage in zip(*rows, strict=True)])
+    clarity = 1.0 - 0.5 * debt / MOST_DEBT * 0.1 - 0.01
+    return RailFinding(
+        traffic.rail, traffic.members, "paired", stages, replicas, ordered=True, shared_ends=shared, clarity=clarity
+    )
+
+
+def _ends_carry_more(tx: FloatArray, stages: list[list[int]]) -> bool:
+    """Whether both the first and the last stage move more bytes in collectives than any stage between them."""
+    if len(stages) < 3:
+        return False
+    whole = ~np.isnan(tx).any(axis=0)
+    peak = tx[:, whole].max(axis=0)
+    busy = peak[peak > 0]
+    if not len(busy):
+        return False
+    moved = tx[:, whole][:, peak > 4.0 * float(np.median(busy))].sum(axis=1)
+    middle = moved[[row for stage in stages[1:-1] for row in stage]]
+    margin = max(0.001 * float(middle.mean()), float(middle.max() - middle.min()))
+    return bool(min(moved[stages[0]].min(), moved[stages[-1]].min()) > middle.max() + margin)
+
+
+def _stages(traffic: RailTraffic, period_s: float) -> RailFinding | None:
+    partition = find_groups(traffic.grid_tx, traffic.grid_rx, traffic.polled_by)
+    if partition is None:
+        return None
+    order, ordered = tuple(range(len(partition.groups))), len(partition.groups) == 2
+    if not ordered:
+        order, ordered = _agreed_order(traffic.grid_tx, partition.groups, max(int(period_s / 4), 2))
+    stages = tuple(tuple(traffic.members[row] for row in partition.groups[group]) for group in order)
+    clarity = 1.0 - 1.0 / partition.separation**2
+    return RailFinding(traffic.rail, traffic.members, "staged", stages, ordered=ordered, clarity=clarity)
+
+
+def _agreed_order(tx: FloatArray, groups: tuple[tuple[int, ...], ...], reach_s: int) -> tuple[tuple[int, ...], bool]:
+    """The order of groups by onset, and whether both halves of the evidence agree on it."""
+    half = tx.shape[1] // 2
+    whole, shift = order_groups(tx, groups, reach_s)
+    halves = [order_groups(part, groups, reach_s) for part in (tx[:, :half], tx[:, half:])]
+    return whole, shift > 0 and all(order == whole and step > 0 for order, step in halves)
+
+
+def _all_alike(traffic: RailTraffic) -> bool:
+    """Whether everybody's traffic takes the same course."""
+    rates = np.sqrt(np.maximum(traffic.grid_tx, 0.0))
+    known = ~np.isnan(rates).any(axis=0)
+    if not known.any():
+        return False
+    rates = rates[:, known]
+    length = np.sqrt((rates**2).sum(axis=1, keepdims=True))
+    if (length <= 0).any():
+        return False
+    rates = rates / length
+    mean = rates.mean(axis=0)
+    return bool(np.sqrt(((rates - mean) ** 2).sum(axis=1)).max() < ALIKE)

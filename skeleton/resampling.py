@@ -1,0 +1,114 @@
+"""How many bytes per second did everybody move, on one common grid? Increments or bursts to rates at whole seconds.
+
+Counters are polled with jitter, and not all at the same instants. Cumulative bytes are interpolated linearly at whole
+seconds and differenced, so that no byte is lost or counted twice however the polls fall. A second is unknown (NaN)
+when it overlaps a reset, or a hole longer than ``gap_s``, or lies outside the samples.
+
+An endpoint without counters is taken from its bursts, each spread evenly over its time.
+Units: bytes per second. Cost: about 40 us per endpoint for 15 minutes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schemas.instants import SECOND_US, window_end, window_start
+from skeleton.bursts import BurstLog, BurstSeries
+from skeleton.counters import CounterLog, CounterSeries
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Rates by endpoint and second, shape (E, T); column k covers (start + k s, start + k + 1 s]; NaN unknown."""
+
+    start_us: int
+    tx: FloatArray
+    rx: FloatArray
+
+    @property
+    def seconds(self) -> int:
+        """Number of seconds covered."""
+        return int(self.tx.shape[1])
+
+
+def resample(
+    counters: CounterLog, bursts: BurstLog, names: tuple[str, ...], since_us: int, gap_s: float
+) -> Traffic | None:
+    """Traffic of the endpoints ``names`` from ``since_us`` to the newest sample; None: there is none."""
+    spans = [_span(counters.series.get(name), bursts.series.get(name), since_us) for name in names]
+    known = [span for span in spans if span is not None]
+    if not known:
+        return None
+    start_us = window_end(min(first for first, _ in known), SECOND_US)
+    end_us = max(last for _, last in known) // SECOND_US * SECOND_US
+    if end_us <= start_us:
+        return None
+    grid = np.arange(start_us, end_us + 1, SECOND_US, dtype=np.int64)
+    tx, rx = np.empty((len(names), len(grid) - 1)), np.empty((len(names), len(grid) - 1))
+    for index, name in enumerate(names):
+        series = counters.series.get(name)
+        if series is not None and len(series.t_us) > 1:
+            tx[index], rx[index] = _from_counters(series, grid, gap_s)
+        else:
+            tx[index], rx[index] = _from_bursts(bursts.series.get(name), grid)
+    return Traffic(start_us, tx, rx)
+
+
+def _span(counters: CounterSeries | None, bursts: BurstSeries | None, since_us: int) -> tuple[int, int] | None:
+    if counters is not None and len(counters.t_us) > 1:
+        first, last = int(counters.t_us[0]), int(counters.t_us[-1])
+    elif bursts is not None and bursts.first_us is not None:
+        first, last = bursts.first_us, bursts.heard_us
+    else:
+        return None
+    return (max(first, since_us), last) if last > max(first, since_us) else None
+
+
+def _from_counters(series: CounterSeries, grid: NDArray[np.int64], gap_s: float) -> tuple[FloatArray, FloatArray]:
+    at = (series.t_us - grid[0]).astype(np.float64)
+    points = (grid - grid[0]).astype(np.float64)
+    apart = np.diff(at, prepend=at[0])
+    lost = np.isnan(series.tx) | (apart > gap_s * SECOND_US)
+    lost[0] = False
+    unknown = np.diff(np.interp(points, at, np.cumsum(np.where(lost, apart, 0.0)))) > 0
+    unknown |= (points[:-1] < at[0]) | (points[1:] > at[-1])
+    sides = []
+    for increments in (series.tx, series.rx):
+        total = np.cumsum(np.where(np.isnan(increments), 0.0, increments.astype(np.float64)))
+        rate = np.diff(np.interp(points, at, total))
+        rate[unknown] = np.nan
+        sides.append(rate)
+    return sides[0], sides[1]
+
+
+def _from_bursts(series: BurstSeries | None, grid: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+    if series is None or series.first_us is None:
+        return np.full(len(grid) - 1, np.nan), np.full(len(grid) - 1, np.nan)
+    unknown = (grid[:-1] < window_start(series.first_us, SECOND_US)) | (grid[1:] > series.heard_us)
+    sides = []
+    for chosen in (series.sent, ~series.sent):
+        rate = np.diff(cumulative(series.start_us[chosen], series.end_us[chosen], series.size[chosen], grid))
+        rate[unknown] = np.nan
+        sides.append(rate)
+    return sides[0], sides[1]
+
+
+def cumulative(
+    start_us: NDArray[np.int64], end_us: NDArray[np.int64], size: FloatArray, grid: NDArray[np.int64]
+) -> FloatArray:
+    """Bytes moved by each instant of ``grid``, bursts spread evenly over [start, end] (at least 1 us)."""
+    if not len(start_us):
+        return np.zeros(len(grid))
+    begin = (start_us - grid[0]).astype(np.float64)
+    end = np.maximum((end_us - grid[0]).astype(np.float64), begin + 1.0)
+    slope = size / (end - begin)
+    knots = np.concatenate([begin, end])
+    order = np.argsort(knots, kind="stable")
+    knots, rate = knots[order], np.cumsum(np.concatenate([slope, -slope])[order])
+    total = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(knots))])
+    return np.asarray(np.interp((grid - grid[0]).astype(np.float64), knots, total))

@@ -1,0 +1,88 @@
+"""From what was found on each rail to groups and edges, and nothing that was not found.
+
+Edges of a rail, by what is known of it (never within a host, never between rails: no evidence here can show those):
+- replicas and their stages ("paired"): a clique over the endpoints of one stage (``dp``), neighbours in the pipeline of
+  one replica (``pp``), and, if both ends of the pipeline carry more than the middle, first with last stage (``emb``, a
+  shared embedding: not proven by counters, and cheap to probe);
+- stages but not which endpoints form a replica ("staged"): the cliques, and *all* pairs of neighbouring stages; of all
+  stages, if their order is not known;
+- no pipeline at all, all endpoints alike ("single"): one ``dp`` clique;
+- nothing ("unresolved"): all pairs, of kind ``unknown``: the basic list of the rail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+from typing import Literal
+
+from schemas.skeletons import Edge, Group
+from skeleton.membership import Membership
+
+Knowledge = Literal["paired", "staged", "single", "unresolved"]
+Members = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RailFinding:
+    """What is known of one rail. ``stages``: endpoint indices per stage, in pipeline order if ``ordered``;
+    ``replicas``: endpoint indices in pipeline order. ``clarity``: probability-like score of the finding, 0..1.
+    """
+
+    rail: int
+    members: Members
+    knowledge: Knowledge
+    stages: tuple[Members, ...] = ()
+    replicas: tuple[Members, ...] = ()
+    ordered: bool = False
+    shared_ends: bool = False
+    clarity: float = 1.0
+
+
+def build_groups(findings: Iterable[RailFinding], membership: Membership) -> tuple[Group, ...]:
+    """Groups in a fixed order; members in pipeline order for ``pp``, else ascending."""
+    groups: list[Group] = []
+    for finding in findings:
+        kind: Literal["dp", "unknown"] = "unknown" if finding.knowledge == "unresolved" else "dp"
+        stages = finding.stages if finding.stages else (finding.members,)
+        groups += [Group(kind=kind, members=_names(sorted(s), membership), rail=finding.rail) for s in stages]
+        groups += [Group(kind="pp", members=_names(r, membership), rail=finding.rail) for r in finding.replicas]
+    return tuple(groups)
+
+
+def build_edges(findings: Iterable[RailFinding], membership: Membership) -> tuple[Edge, ...]:
+    """Edges in ascending order, each pair once, under the most telling of its kinds."""
+    kinds: dict[tuple[str, str], str] = {}
+    for finding in findings:
+        for kind, pairs in _pairs(finding):
+            for a, b in pairs:
+                if membership.hosts[a] != membership.hosts[b]:
+                    first, second = sorted((membership.names[a], membership.names[b]))
+                    kinds.setdefault((first, second), kind)
+    return tuple((a, b, kinds[a, b]) for a, b in sorted(kinds))
+
+
+def _pairs(finding: RailFinding) -> list[tuple[str, Iterable[tuple[int, int]]]]:
+    if finding.knowledge == "unresolved":
+        return [("unknown", combinations(finding.members, 2))]
+    if finding.knowledge == "single":
+        return [("dp", combinations(finding.members, 2))]
+    found: list[tuple[str, Iterable[tuple[int, int]]]] = []
+    if finding.knowledge == "paired":
+        found += [("pp", pairwise(chain)) for chain in finding.replicas]
+        if finding.shared_ends and len(finding.stages) > 2:
+            found += [("emb", [(chain[0], chain[-1])]) for chain in finding.replicas]
+    else:
+        found += [("pp", product(a, b)) for a, b in _adjacent(finding)]
+    return found + [("dp", combinations(stage, 2)) for stage in finding.stages]
+
+
+def _adjacent(finding: RailFinding) -> Iterable[tuple[Members, Members]]:
+    if finding.ordered:
+        return pairwise(finding.stages)
+    return combinations(finding.stages, 2)
+
+
+def _names(indices: Sequence[int], membership: Membership) -> tuple[str, ...]:
+    return tuple(membership.names[index] for index in indices)
