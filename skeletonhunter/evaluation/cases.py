@@ -44,13 +44,13 @@ def count_case(path: Path, parameters: Parameters) -> BlameCount:
 
 
 def count_cases(
-    paths: Sequence[Path], parameters: Parameters, workers: int, finished: Callable[[], None]
+    paths: Sequence[Path], parameters: Parameters, workers: int, finished: Callable[[int], None]
 ) -> dict[str, BlameCount]:
     """The counts of each regime, in order of first appearance."""
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         futures = [pool.submit(count_case, path, parameters) for path in paths]
         for future in futures:
-            future.add_done_callback(lambda _: finished())
+            future.add_done_callback(lambda _: finished(sum(other.done() for other in futures)))
         counts = [future.result() for future in futures]
     regimes: dict[str, list[BlameCount]] = {}
     for path, count in zip(paths, counts, strict=True):

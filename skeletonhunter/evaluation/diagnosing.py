@@ -8,12 +8,12 @@ from schemas.envelope import Value
 from skeletonhunter.evaluation.reading import collector_of, truth_of
 from skeletonhunter.evaluation.running import Diagnosis
 from skeletonhunter.recordings.reader import Recording
-from skeletonhunter.replaying.local import LocalReplay
+from skeletonhunter.replaying.local import LocalReplay, Observer
 from streams.parameters import Parameters
 
 
-def diagnose(path: Path, parameters: Parameters) -> Diagnosis:
-    """Replays the recording through all stages in this process, in event time.
+def diagnose(path: Path, parameters: Parameters, observers: tuple[Observer, ...] = ()) -> Diagnosis:
+    """Replays the recording through all stages in this process, in event time; ``observers`` see every message.
 
     Raises:
         RecordingError: the recording is wrong or has no truth.
@@ -25,5 +25,5 @@ def diagnose(path: Path, parameters: Parameters) -> Diagnosis:
         def observe(_topic: str, _key: str, _arrival_us: int, value: Value) -> None:
             collector.observe(value)
 
-        outcome = LocalReplay(parameters, observers=(observe,)).run(recording)
+        outcome = LocalReplay(parameters, observers=(observe, *observers)).run(recording)
     return Diagnosis(tuple(outcome.updates), collector.facts(), truth)
