@@ -80,13 +80,13 @@ def bring_into_line(chains: Sequence[Order], balance: FloatArray, collective: Fl
 
 
 def _without_collectives(sent: FloatArray, received: FloatArray) -> NDArray[np.bool_]:
-    whole: NDArray[np.bool_] = ~(np.isnan(sent).any(axis=0) | np.isnan(received).any(axis=0))
+    whole = np.asarray(~np.isnan(sent + received).any(axis=0), dtype=np.bool_)
     busy = sent[:, whole]
     busy = busy[busy > 0]
     if not len(busy):
         return whole
     most: FloatArray = np.nan_to_num(np.maximum(sent, received)).max(axis=0)
-    quiet: NDArray[np.bool_] = most < COLLECTIVE * float(np.median(busy))
+    quiet = np.asarray(most < COLLECTIVE * float(np.median(busy)), dtype=np.bool_)
     return whole & quiet
 
 

@@ -1,0 +1,70 @@
+"""``skeletonhunter infer REC``: the traffic skeleton alone, without probes or incidents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.table import Table
+
+    from schemas.skeletons import SkeletonUpdate
+
+
+def infer(
+    recording: Annotated[Path, typer.Argument(help="A recording: a directory or a .tar.zst file.")],
+    *,
+    job: Annotated[str | None, typer.Option(help="Only this job (default: all).")] = None,
+    history: Annotated[bool, typer.Option(help="Every version, not only the last one.")] = False,
+    config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: one object, or a list if there are more.")
+    ] = False,
+) -> None:
+    """Infer which endpoints of a job exchange traffic: groups, edges, and how sure that is."""
+    from rich.console import Console
+
+    from skeletonhunter.cli.inspection import chosen, look_at, print_values
+
+    found = look_at(recording, ("skeleton",), config)
+    updates = chosen(found.skeletons, job, history, recording)
+    if as_json:
+        print_values(updates)
+        return
+    for update in updates:
+        Console().print(render_skeleton(update))
+
+
+def render_skeleton(update: SkeletonUpdate) -> Table:
+    """A skeleton as a table of two columns."""
+    from rich.table import Table
+
+    table = Table(title=f"{update.job}: {update.state}, version {update.version}", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    degrees = update.parallelism
+    pairs = (("tp", degrees.tp), ("pp", degrees.pp), ("dp", degrees.dp), ("ep", degrees.ep))
+    rows = (
+        ("period", "unknown" if update.period_s is None else f"{update.period_s:g} s"),
+        ("parallelism", " ".join(f"{name} {value}" for name, value in pairs if value is not None) or "unknown"),
+        ("confidence", f"{update.confidence:.3f}"),
+        ("coverage", f"{update.coverage:.1%} of the bytes"),
+        ("groups", _count(group.kind for group in update.groups)),
+        ("edges", _count(kind for _, _, kind in update.edges)),
+        ("why", update.reason),
+        *((name, str(value)) for name, value in update.evidence.items()),
+    )
+    for name, text in rows:
+        table.add_row(name, text)
+    return table
+
+
+def _count(kinds: Iterable[str]) -> str:
+    from collections import Counter
+
+    counts = Counter(kinds)
+    return ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts)) or "none"

@@ -1,0 +1,48 @@
+"""What do single stages say of a recording? Runs them in this process and keeps what they emit, by job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from schemas.envelope import Value
+from schemas.probing import ProbePlan
+from schemas.skeletons import SkeletonUpdate
+from skeletonhunter.recordings.reader import Recording
+from skeletonhunter.replaying.local import LocalReplay
+from skeletonhunter.replaying.outcome import Progress, ReplayOutcome
+from streams.parameters import Parameters
+
+
+class NothingToInspectError(ValueError):
+    """The recording holds no job to look at; the text is one sentence."""
+
+
+@dataclass(slots=True)
+class Conclusions:
+    """Skeletons and plans of each job, in the order in which they were sent."""
+
+    skeletons: dict[str, list[SkeletonUpdate]] = field(default_factory=dict)
+    plans: dict[str, list[ProbePlan]] = field(default_factory=dict)
+    outcome: ReplayOutcome = field(default_factory=ReplayOutcome)
+
+    def observe(self, _topic: str, key: str, _arrival_us: int, value: Value) -> None:
+        """Takes note of a message."""
+        if isinstance(value, SkeletonUpdate):
+            self.skeletons.setdefault(key, []).append(value)
+        elif isinstance(value, ProbePlan):
+            self.plans.setdefault(key, []).append(value)
+
+
+def inspect(recording: Recording, parameters: Parameters, stages: tuple[str, ...], progress: Progress) -> Conclusions:
+    """What ``stages`` conclude from the whole recording.
+
+    Raises:
+        RecordingError: the recording is wrong.
+        NothingToInspectError: it names no job.
+    """
+    conclusions = Conclusions()
+    replay = LocalReplay(parameters, stages, observers=(conclusions.observe,))
+    conclusions.outcome = replay.run(recording, progress)
+    if not conclusions.skeletons:
+        raise NothingToInspectError(f"{recording.path}: no usable endpoint-map, so there is no job to look at")
+    return conclusions
