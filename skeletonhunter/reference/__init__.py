@@ -8,15 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from skeletonhunter.reference.alerts import alert_schema, alerts_page
 from skeletonhunter.reference.command_line import command_line_page
 from skeletonhunter.reference.configuration import configuration_page
 from skeletonhunter.reference.json_schemas import json_schema_files
+from skeletonhunter.reference.tables import tables_page
 from skeletonhunter.reference.topics import topics_page
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/topics.md": topics_page,
     "docs/reference/configuration.md": configuration_page,
     "docs/reference/cli.md": command_line_page,
+    "docs/reference/tables.md": tables_page,
+    "docs/reference/alerts.md": alerts_page,
+    "docs/reference/alert.schema.json": alert_schema,
 }
 """Path in the checkout -> text of the page."""
 

@@ -19,8 +19,9 @@ import tenacity
 
 from schemas.codec import BadRecord
 from skeletonhunter.settings import Settings
+from skeletonhunter.sinks.backoff import while_clickhouse_is_away
 from skeletonhunter.sinks.clickhouse import ClickHouseWriter
-from skeletonhunter.sinks.connection import database_of, is_away
+from skeletonhunter.sinks.connection import database_of
 from skeletonhunter.sinks.dead_letters import DeadLetters
 from skeletonhunter.sinks.intake import Arrivals, Intake
 from skeletonhunter.sinks.kafka_source import KafkaSource, Record, Stopped
@@ -142,17 +143,10 @@ class ClickHouseSink:
 
     def _insert(self, tables: Frames) -> bool:
         """True when ClickHouse has all rows, False when the program was to end while ClickHouse was away."""
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(lambda error: isinstance(error, Exception) and is_away(error)),
-            wait=tenacity.wait_exponential_jitter(initial=0.2, max=15.0, jitter=0.2),
-            sleep=tenacity.sleep_using_event(self.stop),
-            stop=tenacity.stop_when_event_set(self.stop),
-            before_sleep=_log_absence,
-        )
-        left = dict(tables)
+        retrying = while_clickhouse_is_away(self.stop, _log_absence)
         try:
-            for name in tables:
-                retrying(self.writer.insert, {name: left[name]})
+            for name, frame in tables.items():
+                retrying(self.writer.insert, {name: frame})
         except tenacity.RetryError:
             return False
         return True

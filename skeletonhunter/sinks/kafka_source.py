@@ -54,7 +54,7 @@ def group_config(settings: KafkaSettings, group: str) -> dict[str, str | int | f
         "group.id": settings.prefix + group,
         "auto.offset.reset": "earliest",
         "partition.assignment.strategy": "range",
-        "session.timeout.ms": 10_000,
+        "session.timeout.ms": 6_000,
         "heartbeat.interval.ms": 1_000,
         "topic.metadata.refresh.interval.ms": 10_000,
         **settings.librdkafka,

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import tenacity
-
 from skeletonhunter import migrations
 from skeletonhunter.settings import ClickHouseSettings
-from skeletonhunter.sinks.connection import connect, database_of, is_away, is_embedded, redacted
+from skeletonhunter.sinks.backoff import while_clickhouse_is_away
+from skeletonhunter.sinks.connection import connect, database_of, is_embedded, redacted
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
@@ -54,12 +53,8 @@ def ready_database(settings: ClickHouseSettings, stop: threading.Event, migrate:
         OutdatedDatabaseError: a server's database lacks migrations and ``migrate`` is false.
         tenacity.RetryError: ``stop`` was set while ClickHouse was away.
     """
-    client = tenacity.Retrying(
-        retry=tenacity.retry_if_exception(lambda error: isinstance(error, Exception) and is_away(error)),
-        wait=tenacity.wait_exponential_jitter(initial=0.2, max=15.0, jitter=0.2),
-        sleep=tenacity.sleep_using_event(stop),
-        stop=tenacity.stop_when_event_set(stop),
-        before_sleep=lambda state: _log.warning("%s: away, attempt %d", redacted(settings.dsn), state.attempt_number),
+    client = while_clickhouse_is_away(
+        stop, lambda state: _log.warning("%s: away, attempt %d", redacted(settings.dsn), state.attempt_number)
     )(connect, settings)
     try:
         _bring_up_to_date(client, settings, migrate or is_embedded(settings.dsn))

@@ -13,10 +13,11 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 import httpx
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
 from skeletonhunter.settings import AlertSettings
 from skeletonhunter.sinks.alert_body import AlertBody, encode_body
+from skeletonhunter.sinks.backoff import backoff
 
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 60.0
@@ -99,7 +100,7 @@ class WebhookSender:
         _log.warning("%s, attempt %d, next in %.1f s", error, state.attempt_number, pause_s)
 
 
-_backoff = wait_exponential_jitter(initial=FIRST_WAIT_S, max=MAX_WAIT_S, jitter=FIRST_WAIT_S)
+_backoff = backoff(FIRST_WAIT_S, MAX_WAIT_S)
 
 
 def _wait_of(state: RetryCallState) -> float:

@@ -1,0 +1,79 @@
+"""DSNs are understood, and passwords never leave them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from clickhouse_connect.driver.exceptions import DatabaseError, OperationalError, ProgrammingError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skeletonhunter.settings import ClickHouseSettings
+from skeletonhunter.sinks.connection import (
+    ClickHouseDsnError,
+    connect,
+    database_of,
+    embedded_path,
+    is_away,
+    is_embedded,
+    redacted,
+)
+
+
+@settings(deadline=None)
+@given(password=st.text(min_size=8).map(lambda text: quote(text, safe="")).filter(lambda text: len(text) > 7))
+def test_a_password_is_never_shown(password: str) -> None:
+    for dsn in (f"clickhouse://reader:{password}@db:8123/x", f"https://db/x?user=a&password={password}&secure=true"):
+        assert password not in redacted(dsn)
+        assert "db" in redacted(dsn)
+
+
+def test_a_dsn_without_password_stays_as_it_is() -> None:
+    for dsn in ("clickhouse://db:8123/x", "chdb:///var/lib/x", "https://db/x?secure=true"):
+        assert redacted(dsn) == dsn
+
+
+@pytest.mark.parametrize(
+    ("dsn", "path"),
+    [("chdb:///a/b", "/a/b"), ("chdb://a/b", str(Path.cwd() / "a/b")), ("chdb://./a", str(Path.cwd() / "a"))],
+)
+def test_embedded_paths_are_absolute_or_relative(dsn: str, path: str) -> None:
+    assert is_embedded(dsn)
+    assert str(embedded_path(dsn)) == path
+
+
+@pytest.mark.parametrize("dsn", ["chdb://", "chdb:///", "chdb://memory", "chdb:"])
+def test_an_embedded_database_needs_a_folder(dsn: str) -> None:
+    with pytest.raises(ClickHouseDsnError, match=r"expected chdb:///absolute/path or chdb://relative/path"):
+        embedded_path(dsn)
+
+
+def test_an_unknown_kind_of_dsn_is_refused_without_its_password() -> None:
+    with pytest.raises(ClickHouseDsnError) as caught:
+        connect(ClickHouseSettings(dsn="postgres://u:hidden@db/x"))
+    assert "hidden" not in str(caught.value)
+    assert "unknown kind of DSN 'postgres'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("dsn", "name"),
+    [("clickhouse://db:8123/night", "night"), ("clickhouse://db:8123", "set"), ("chdb:///var/lib/x", "set")],
+)
+def test_a_database_in_the_dsn_goes_first(dsn: str, name: str) -> None:
+    assert database_of(ClickHouseSettings(dsn=dsn, database="set")) == name
+
+
+@pytest.mark.parametrize(
+    ("error", "away"),
+    [
+        (OperationalError("Error executing HTTP request"), True),
+        (DatabaseError("too many parts", code=252), True),
+        (OperationalError("no such table", code=60), False),
+        (ProgrammingError("no such table"), False),
+        (ValueError("ours"), False),
+    ],
+)
+def test_only_what_passes_by_itself_is_tried_again(error: Exception, away: bool) -> None:
+    assert is_away(error) is away
