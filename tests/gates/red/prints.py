@@ -1,0 +1,4 @@
+# place: schemas/prints.py
+# gate: ruff check
+# says: T201
+print("hello")
