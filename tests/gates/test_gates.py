@@ -1,6 +1,6 @@
 """Every gate can fail: each file under ``red/`` must turn one gate red, in the words that it gives.
 
-A file says in its first lines where it is placed in a copy of the checkout, which gate must refuse it and in what words.
+A file says in its first lines where it goes in a copy of the checkout, which gate must refuse it and in what words.
 What only tests can refuse has its red input beside that test (YAMLs of topics, configurations, sizes, names, examples).
 """
 
