@@ -34,6 +34,7 @@ Reason = Literal[
     "future_timestamp",
     "conflicting_seq",
     "too_large",
+    "delivery_failed",
 ]
 """Why a record became a dead letter."""
 
@@ -46,6 +47,7 @@ REASONS: dict[Reason, str] = {
     "future_timestamp": "`t_us` is more than a minute ahead of the record's arrival",
     "conflicting_seq": "the producer used the sequence number before for other content",
     "too_large": "the record has more bytes than are parsed",
+    "delivery_failed": "the record is good, but no attempt could deliver its alert",
 }
 """The reasons in words."""
 

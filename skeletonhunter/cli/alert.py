@@ -25,9 +25,9 @@ def alert(
     from skeletonhunter.cli import InputError
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
-    from skeletonhunter.sinks.dead_letters import TooManyDeadLettersError
     from skeletonhunter.sinks.running import log_to_stderr
     from skeletonhunter.sinks.webhook import place_of
+    from streams.dead_letters import TooManyDeadLettersError
 
     log_to_stderr()
     try:

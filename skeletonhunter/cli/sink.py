@@ -29,8 +29,8 @@ def sink(
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
     from skeletonhunter.sinks.connection import faults_of_clickhouse
-    from skeletonhunter.sinks.dead_letters import TooManyDeadLettersError
     from skeletonhunter.sinks.running import OutdatedDatabaseError, log_to_stderr
+    from streams.dead_letters import TooManyDeadLettersError
 
     log_to_stderr()
     try:

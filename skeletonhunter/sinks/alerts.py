@@ -18,8 +18,9 @@ from schemas.diagnosis import Incident
 from skeletonhunter.settings import Settings
 from skeletonhunter.sinks.alert_body import alert_body
 from skeletonhunter.sinks.dead_letters import DeadLetters
-from skeletonhunter.sinks.kafka_source import KafkaSource, Record, Stopped, wait_in
+from skeletonhunter.sinks.kafka_source import KafkaSource, Stopped, wait_in
 from skeletonhunter.sinks.webhook import DeliveryError, WebhookSender
+from streams.records import Record
 
 TOPIC = "incidents"
 POLL_S = 0.2
@@ -61,10 +62,11 @@ class AlertLoop:
         try:
             with WebhookSender(self.webhook, self.settings.alerts, wait_in(source, self.stop)) as sender:
                 while not self.stop.is_set():
-                    for record in source.records(1, POLL_S):
+                    reading = source.read(1, POLL_S)
+                    for record in reading.records:
                         self._tell(record, sender, letters)
-                        if letters.flush(self.stop):
-                            source.commit({record.place: record.offset + 1})
+                    if letters.flush(self.stop):
+                        source.commit(reading.positions)
         except Stopped:
             pass
         finally:
@@ -80,13 +82,11 @@ class AlertLoop:
             self.counts.delivered += 1
         except DeliveryError as error:
             _log.error("alert of %s not delivered: %s", incident.incident, error)
-            letters.write(record, "delivery_failed", str(error))
+            letters.write(record, BadRecord("delivery_failed", str(error)))
             self.counts.dead_letters += 1
 
     def _incident(self, record: Record) -> Incident | None:
-        """The incident; None for a tombstone, and for what can't be read, which the sink reports."""
-        if record.value is None:
-            return None
+        """The incident; None for what can't be read, which the sink reports."""
         try:
             value = decode(TOPIC, record.key, record.value, record.arrival_us, self.settings.kafka.max_message_bytes)
         except BadRecord as error:

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING
 
 import tenacity
 
-from schemas.codec import BadRecord
 from skeletonhunter.settings import Settings
 from skeletonhunter.sinks.backoff import while_clickhouse_is_away
 from skeletonhunter.sinks.clickhouse import ClickHouseWriter
 from skeletonhunter.sinks.connection import database_of
 from skeletonhunter.sinks.dead_letters import DeadLetters
 from skeletonhunter.sinks.intake import Arrivals, Intake
-from skeletonhunter.sinks.kafka_source import KafkaSource, Record, Stopped
+from skeletonhunter.sinks.kafka_source import KafkaSource, Reading, Stopped
 from skeletonhunter.sinks.pending import Pending
 from skeletonhunter.sinks.rows import Frames
 
@@ -85,7 +84,7 @@ class ClickHouseSink:
 
     def _move(self, inserter: ThreadPoolExecutor) -> None:
         while not self.stop.is_set():
-            self._read(self.source.records(CHUNK, POLL_S))
+            self._read(self.source.read(CHUNK, POLL_S))
             if self._is_due():
                 self._settle()
                 self._start(inserter)
@@ -98,9 +97,9 @@ class ClickHouseSink:
     def _is_due(self) -> bool:
         return self.pending.is_due(self.settings.batch_rows, self.settings.batch_s, time.monotonic())
 
-    def _read(self, records: list[Record]) -> None:
-        self.counts.records += len(records)
-        arrivals = self.intake.read(records)
+    def _read(self, reading: Reading) -> None:
+        self.counts.records += len(reading.records)
+        arrivals = self.intake.read(reading.records)
         for topic, received in arrivals.received.items():
             tables, refused = self.writer.rows(topic, received)
             self.pending.add(tables)
@@ -108,16 +107,13 @@ class ClickHouseSink:
                 _log.error("left out: %s", refusal.why)
             self.counts.refused += len(refused)
         self._report(arrivals)
-        self.pending.pass_by(records, time.monotonic())
+        self.pending.pass_by(reading.positions, time.monotonic())
 
     def _report(self, arrivals: Arrivals) -> None:
         self.counts.left += arrivals.left_to_stages
         for record, error in arrivals.ours:
-            self._bury(record, error)
-
-    def _bury(self, record: Record, error: BadRecord) -> None:
-        self.dead_letters.write(record, error.reason, error.detail)
-        self.counts.dead_letters += 1
+            self.dead_letters.write(record, error)
+            self.counts.dead_letters += 1
 
     def _start(self, inserter: ThreadPoolExecutor) -> None:
         batch, self.pending = self.pending, Pending()

@@ -10,38 +10,16 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from base64 import b64encode
-from collections import deque
-from dataclasses import replace
 
-import msgspec
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from schemas.control import DeadLetter
+from schemas.codec import BadRecord
 from schemas.topics import topic
 from skeletonhunter.settings import KafkaSettings
-from skeletonhunter.sinks.kafka_source import Record
+from streams.dead_letters import DeadLetterRate, dead_letter
+from streams.records import Record, arrival_headers
 
 _log = logging.getLogger(__name__)
-
-
-class TooManyDeadLettersError(RuntimeError):
-    """More records than the bound can't be used."""
-
-
-def dead_letter(record: Record, reason: str, detail: str) -> DeadLetter:
-    """The letter that holds the record."""
-    return DeadLetter(
-        topic=record.topic,
-        partition=record.partition,
-        offset=record.offset,
-        key=None if record.key is None else record.key.decode(errors="backslashreplace"),
-        reason=reason,
-        detail=detail,
-        arrival_us=record.arrival_us,
-        value_base64=b64encode(record.value or b"").decode(),
-    )
 
 
 class DeadLetters:
@@ -49,33 +27,26 @@ class DeadLetters:
 
     def __init__(self, settings: KafkaSettings, per_minute: int) -> None:
         self.prefix = settings.prefix
-        self.per_minute = per_minute
-        self._times_s: deque[float] = deque()
+        self._rate = DeadLetterRate(per_minute)
         self._failed: list[KafkaError] = []
         config = {"bootstrap.servers": settings.url, "acks": "all", "linger.ms": 5, **settings.librdkafka}
         self._producer = Producer(config, logger=_log)
 
-    def write(self, record: Record, reason: str, detail: str) -> None:
-        """Sends the record to the dead letters of its topic.
+    def write(self, record: Record, error: BadRecord) -> None:
+        """Sends the record to the dead letters of its topic; of one that is too large, the letter without it.
 
         Raises:
             TooManyDeadLettersError: the bound is passed.
         """
-        self._count(reason, detail)
+        self._rate.count(record, error)
         try:
-            self._send(record, dead_letter(record, reason, detail))
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.MSG_SIZE_TOO_LARGE:
+            self._send(record, dead_letter(record, error))
+        except KafkaException as refusal:
+            if refusal.args[0].code() != KafkaError.MSG_SIZE_TOO_LARGE:
                 raise
-            detail = (
-                f"{detail}; the record of {len(record.value or b'')} bytes is too large for a letter, it stays there"
-            )
-            self._send(record, dead_letter(replace(record, value=None), reason, detail))
+            detail = f"{error.detail}; its {len(record.value)} bytes are too large for a letter, they stay in Kafka"
+            self._send(record, dead_letter(record._replace(value=b""), BadRecord(error.reason, detail)))
         self._producer.poll(0)
-
-    def _send(self, record: Record, letter: DeadLetter) -> None:
-        name = self.prefix + topic(record.topic).dead_letters
-        self._producer.produce(name, msgspec.json.encode(letter), key=record.key, on_delivery=self._delivered)
 
     def flush(self, stop: threading.Event) -> bool:
         """Waits until Kafka has all letters; False when the program was to end before.
@@ -90,17 +61,16 @@ class DeadLetters:
             raise RuntimeError(f"a dead letter was refused by Kafka: {self._failed[0].str()}")
         return True
 
+    def _send(self, record: Record, letter: bytes) -> None:
+        self._producer.produce(
+            self.prefix + topic(record.topic).dead_letters,
+            letter,
+            key=record.key,
+            timestamp=record.arrival_us // 1000,
+            headers=arrival_headers(record.arrival_us),
+            on_delivery=self._delivered,
+        )
+
     def _delivered(self, error: KafkaError | None, _message: Message) -> None:
         if error is not None:
             self._failed.append(error)
-
-    def _count(self, reason: str, detail: str) -> None:
-        now_s = time.monotonic()
-        self._times_s.append(now_s)
-        while self._times_s[0] < now_s - 60:
-            self._times_s.popleft()
-        if len(self._times_s) > self.per_minute:
-            raise TooManyDeadLettersError(
-                f"{len(self._times_s)} records within a minute can't be used, expected at most {self.per_minute}; "
-                f"the last: {reason}: {detail}"
-            )

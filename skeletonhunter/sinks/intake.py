@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from schemas.codec import MAX_BYTES, BadRecord, decode
 from schemas.envelope import Message
-from skeletonhunter.sinks.kafka_source import Record
 from skeletonhunter.sinks.received import Received
+from streams.records import Record
 from streams.stages import dead_letter_stage
 
 REMEMBERED = 100_000
@@ -27,7 +27,6 @@ class Arrivals:
     received: dict[str, list[Received]] = field(default_factory=dict)
     ours: list[tuple[Record, BadRecord]] = field(default_factory=list)
     left_to_stages: int = 0
-    tombstones: int = 0
 
 
 class Intake:
@@ -41,11 +40,8 @@ class Intake:
         """Sorts the records by topic and fitness."""
         arrivals = Arrivals()
         for record in records:
-            if record.value is None:
-                arrivals.tombstones += 1
-                continue
             try:
-                value = self._value(record, record.value)
+                value = self._value(record)
             except BadRecord as error:
                 if dead_letter_stage(record.topic) is None:
                     arrivals.ours.append((record, error))
@@ -56,12 +52,12 @@ class Intake:
             arrivals.received.setdefault(record.topic, []).append(received)
         return arrivals
 
-    def _value(self, record: Record, raw: bytes) -> Message:
-        value = decode(record.topic, record.key, raw, record.arrival_us, self.max_bytes)
+    def _value(self, record: Record) -> Message:
+        value = decode(record.topic, record.key, record.value, record.arrival_us, self.max_bytes)
         if not isinstance(value, Message):
             raise BadRecord("invalid_value", f"{record.topic}: expected a message with an envelope")
         if value.producer.kind != "stage":
-            self._check_use(record.topic, value, raw)
+            self._check_use(record.topic, value, record.value)
         return value
 
     def _check_use(self, topic: str, value: Message, raw: bytes) -> None:

@@ -12,11 +12,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from skeletonhunter.settings import KafkaSettings
+from streams.records import Record, arrival_of
 
 _log = logging.getLogger(__name__)
 
@@ -31,20 +32,11 @@ Positions = Mapping[Place, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """A record as it stands in Kafka; ``topic`` without prefix, ``arrival_us`` its time stamp, us since the epoch."""
+class Reading:
+    """Records, without tombstones, and how far reading has come with them and the tombstones among them."""
 
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None
-    value: bytes | None
-    arrival_us: int
-
-    @property
-    def place(self) -> Place:
-        """Where it stands."""
-        return self.topic, self.partition
+    records: list[Record] = field(default_factory=list)
+    positions: dict[Place, int] = field(default_factory=dict)
 
 
 def group_config(settings: KafkaSettings, group: str) -> dict[str, str | int | float | bool]:
@@ -72,14 +64,18 @@ class KafkaSource:
         names = [self.prefix + topic for topic in topics]
         self._consumer.subscribe(names, on_revoke=self._lose, on_lost=self._lose)
 
-    def records(self, most: int, timeout_s: float) -> list[Record]:
+    def read(self, most: int, timeout_s: float) -> Reading:
         """Up to ``most`` records, as many as come within ``timeout_s``.
 
         Raises:
             KafkaException: an error that does not pass by itself.
         """
         messages = self._consumer.consume(num_messages=most, timeout=timeout_s)
-        return [self._record(message) for message in messages if _is_record(message)]
+        reading = Reading()
+        for message in messages:
+            if _is_record(message):
+                self._take(message, reading)
+        return reading
 
     def hold(self, until: Callable[[], bool], timeout_s: float) -> None:
         """Waits till ``until`` or ``timeout_s``, as a member of the group that reads nothing."""
@@ -103,13 +99,13 @@ class KafkaSource:
         """Leaves the group."""
         self._consumer.close()
 
-    def _record(self, message: Message) -> Record:
-        kind, t_ms = message.timestamp()
-        arrival_us = t_ms * 1000 if kind else time.time_ns() // 1000
+    def _take(self, message: Message, reading: Reading) -> None:
         topic = (message.topic() or "").removeprefix(self.prefix)
-        return Record(
-            topic, message.partition() or 0, message.offset() or 0, message.key(), message.value(), arrival_us
-        )
+        partition, offset, value = message.partition() or 0, message.offset() or 0, message.value()
+        reading.positions[topic, partition] = offset + 1
+        if value is not None:
+            arrival_us = arrival_of(message.headers(), message.timestamp()[1])
+            reading.records.append(Record(topic, partition, offset, message.key(), value, arrival_us))
 
     def _put_back(self, message: Message | None) -> None:
         """A record that came while partitions were being assigned, before they could be paused, is read again later."""

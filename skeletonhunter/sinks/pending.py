@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import polars as pl
 
-from skeletonhunter.sinks.kafka_source import Place, Record
+from skeletonhunter.sinks.kafka_source import Place, Positions
 from skeletonhunter.sinks.rows import Frames
 
 
@@ -20,12 +19,11 @@ class Pending:
     rows: int = 0
     since_s: float | None = None
 
-    def pass_by(self, records: Iterable[Record], now_s: float) -> None:
-        """Notes that these records have been read."""
-        for record in records:
-            self.positions[record.place] = record.offset + 1
-            if self.since_s is None:
-                self.since_s = now_s
+    def pass_by(self, positions: Positions, now_s: float) -> None:
+        """Notes how far reading has come."""
+        self.positions.update(positions)
+        if positions and self.since_s is None:
+            self.since_s = now_s
 
     def add(self, tables: Frames) -> None:
         """Takes rows in."""

@@ -10,8 +10,8 @@ from schemas import codec, telemetry
 from schemas.topics import topics
 from skeletonhunter.reference.examples import examples
 from skeletonhunter.sinks.intake import REMEMBERED, Intake
-from skeletonhunter.sinks.kafka_source import Record
 from skeletonhunter.sinks.rows import STORED_TOPICS
+from streams.records import Record
 from streams.stages import dead_letter_stage
 from tests.unit.sinks.messages import T0_US, envelope_of
 
@@ -46,11 +46,6 @@ def test_some_topics_are_read_by_no_stage_so_that_the_sink_has_to_report_them() 
     assert {"job-progress", "operator-feedback", "incidents", "probe-plans"} <= ours < set(topics())
 
 
-def test_tombstones_are_passed_by() -> None:
-    arrivals = Intake().read([Record("incidents", 0, 1, b"inc-1", None, T0_US)])
-    assert (arrivals.tombstones, arrivals.ours) == (1, [])
-
-
 def test_a_number_used_again_for_other_content_is_refused_and_a_repetition_is_not() -> None:
     intake = Intake()
     first = intake.read([step(1, 1), step(1, 1)])
@@ -63,7 +58,7 @@ def test_a_number_used_again_for_other_content_is_refused_and_a_repetition_is_no
 def test_conclusions_of_stages_may_change_their_mind() -> None:
     name = next(name for name, example in examples()["incidents"].items() if example.is_valid)
     record = record_of("incidents", name)
-    changed = json.loads(record.value or b"") | {"confidence": 0.01}
+    changed = json.loads(record.value) | {"confidence": 0.01}
     arrivals = Intake().read([record, Record("incidents", 0, 6, record.key, json.dumps(changed).encode(), T0_US * 2)])
     assert len(arrivals.received["incidents"]) == 2
 
