@@ -11,6 +11,7 @@ from pathlib import Path
 from skeletonhunter.reference.alerts import alert_schema, alerts_page
 from skeletonhunter.reference.command_line import command_line_page
 from skeletonhunter.reference.configuration import configuration_page
+from skeletonhunter.reference.dashboards import dashboard
 from skeletonhunter.reference.json_schemas import json_schema_files
 from skeletonhunter.reference.tables import tables_page
 from skeletonhunter.reference.topics import topics_page
@@ -22,6 +23,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/tables.md": tables_page,
     "docs/reference/alerts.md": alerts_page,
     "docs/reference/alert.schema.json": alert_schema,
+    "deploy/grafana/dashboards/skeletonhunter.json": dashboard,
 }
 """Path in the checkout -> text of the page."""
 
