@@ -1,10 +1,9 @@
 """What is a normal RTT for a pair? Its own ln RTT, drawn towards that of pairs with as many hops while it is new.
-
-mean = (n m + n0 M) / (n + n0) and the variance likewise: n windows of the pair itself (m, v), n0 = ``BORROWED`` windows
-of the pool (M, V: over all windows of all pairs with that hop count, so V holds the spread between pairs). A pair
-forgets with ``PAIR_WINDOWS``, a pool with ``POOL_WINDOWS``. Nothing is learned from a pair with an open anomaly or a
-rising score.
-``sd`` is never below the effect-size floor, nor below ``FLOOR_US`` at the pair's own level.
+ mean = (n m + n0 M) / (n + n0) and the variance likewise: n windows of the pair itself (m, v), n0 = ``BORROWED``
+windows of the pool (M, V: over all windows of all pairs with that hop count, so V holds the spread between pairs).
+A pair forgets with ``PAIR_WINDOWS``, a pool with ``POOL_WINDOWS``. Nothing is learned from a pair with an open
+anomaly or a rising score. ``sd`` is never below the effect-size floor, nor below ``FLOOR_US`` at the pair's own
+level.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What do virtual switches and RNICs hold? The newest rows of every flow table, and how each row changed.
-
-Rows are keyed by (flow, at). A complete snapshot that lacks a row ends its presence; a partial one says nothing about
-what it lacks. Only changes are kept (present, offloaded, path, next), the last ``CHANGES`` of each row, so memory goes
-with the number of flows, not with the number of snapshots: about 1 kB a row. Cost: 1 us a row.
+ Rows are keyed by (flow, at). A complete snapshot that lacks a row ends its presence; a partial one says nothing
+about what it lacks. Only changes are kept (present, offloaded, path, next), the last ``CHANGES`` of each row, so
+memory goes with the number of flows, not with the number of snapshots: about 1 kB a row. Cost: 1 us a row.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Row:
 
 @dataclass(slots=True)
 class Table:
-    """One table of one host; ``complete_us``, ``seen_us``: newest (complete) snapshot; ``gap_us``: usual time between."""
+    """One table of one host; ``complete_us``, ``seen_us``: newest (complete) snapshot; ``gap_us``: time between two."""
 
     seen_us: int = 0
     complete_us: int = 0
@@ -87,14 +86,14 @@ class Table:
         found = [row for row in self.rows.values() if (row.entry.src, row.entry.dst) == pair]
         return sorted(found, key=lambda row: (row.entry.flow, row.entry.at))
 
-    def at(self, place: str, pair: Pair, flows: set[str]) -> Row | None:
-        """The present row ``at`` a component for a pair, or for its flow ids where the pair is not resolved."""
-        for key in sorted(self.rows):
-            row = self.rows[key]
-            mine = (row.entry.src, row.entry.dst) == pair or (row.entry.src is None and row.entry.flow in flows)
-            if row.present and row.entry.at == place and mine:
-                return row
-        return None
+    def chain(self, pair: Pair) -> dict[str, Row]:
+        """A pair's present rows by where they stand; rows whose pair is not resolved count by their flow id."""
+        flows = {row.entry.flow for row in self.rows.values() if (row.entry.src, row.entry.dst) == pair}
+        return {
+            row.entry.at: row
+            for row in self.rows.values()
+            if row.present and row.entry.flow in flows and (row.entry.src, row.entry.dst) in (pair, (None, None))
+        }
 
     def forget(self, before_us: int) -> None:
         """Drops rows that were last seen before an instant."""

@@ -1,10 +1,10 @@
 """Is a pair slower than it was? A CUSUM on ln RTT in units of the pair's own spread, one outlier worth little.
-
-x = mean ln RTT of the pair's samples in a window, z = (x - mean) / sd against the baseline (``localization.baseline``),
-clipped to +-``clip`` so that one or two spikes can't alarm. The score adds z - ``allowance``, is kept at zero or above,
-and alarms at the h for which Siegmund's approximation gives the wanted time between false alarms:
-ARL = (exp(2k(h + 1.166)) - 2k(h + 1.166) - 1) / (2 k^2)  (Siegmund 1985, for a normal z).
-With k = 1 and 10,000 pair-hours h = 7.9: a shift of 4 sd or more alarms in the third window, of 2 sd in about nine.
+ x = mean ln RTT of the pair's samples in a window, z = (x - mean) / sd against the baseline
+(``localization.baseline``), clipped to +-``clip`` so that one or two spikes can't alarm. The score adds z -
+``allowance``, is kept at zero or above, and alarms at the h for which Siegmund's approximation gives the wanted
+time between false alarms: ARL = (exp(2k(h + 1.166)) - 2k(h + 1.166) - 1) / (2 k^2)  (Siegmund 1985, for a normal
+z). With k = 1 and 10,000 pair-hours h = 7.9: a shift of 4 sd or more alarms in the third window, of 2 sd in about
+nine.
 """
 
 from __future__ import annotations

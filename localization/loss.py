@@ -1,10 +1,9 @@
 """Does a pair lose more than its background? A CUSUM (Page 1954) on sent/lost for several loss rates at once.
-
-For an alternative p1 and the background p0 a window adds lost ln(p1/p0) + (sent - lost) ln((1-p1)/(1-p0)) nats; the sum
-is kept at zero or above, and alarms at ln(windows between false alarms) (Lorden 1971: mean time between false alarms
->= e^threshold). Heavy loss passes in one window, loss near the smallest alternative after the number of packets that
-any sequential test needs. p0 is the pair's own loss, drawn towards the job's when the pair is new; an alternative is at
-least five times p0. The onset is the first lossy train since the winning sum last was zero.
+ For an alternative p1 and the background p0 a window adds lost ln(p1/p0) + (sent - lost) ln((1-p1)/(1-p0)) nats;
+the sum is kept at zero or above, and alarms at ln(windows between false alarms) (Lorden 1971: mean time between
+false alarms >= e^threshold). Heavy loss passes in one window, loss near the smallest alternative after the number
+of packets that any sequential test needs. p0 is the pair's own loss, drawn towards the job's when the pair is new;
+an alternative is at least five times p0. The onset is the first lossy train since the winning sum last was zero.
 """
 
 from __future__ import annotations

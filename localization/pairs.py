@@ -31,11 +31,10 @@ def _floats() -> Floats:
 
 @dataclass(slots=True)
 class PairColumns:
-    """Columns of length n (two of them n x number of loss alternatives).
-
-    ``streak*``: fully lost trains in a row, their packets, the instant of the first. ``loss_sent``, ``loss_lost``: the
-    pair's own background, packets. ``loss_score``, ``loss_since_us``: the sequential test per alternative.
-    ``rtt_*``: baseline of ln RTT (windows, mean, variance); ``recent_*``: its last few windows; ``hops``: path length.
+    """Columns of length n (two of them n x number of loss alternatives). ``streak*``: fully lost trains in a row,
+    their packets, the instant of the first. ``loss_sent``, ``loss_lost``: the pair's own background, packets.
+    ``loss_score``, ``loss_since_us``: the sequential test per alternative. ``rtt_*``: baseline of ln RTT (windows,
+    mean, variance); ``recent_*``: its last few windows; ``hops``: path length.
     """
 
     live: Flags = field(default_factory=_flags)

@@ -1,9 +1,8 @@
 """Who has fallen silent? Regular streams of the monitor itself, and the agents behind them.
-
-A stream (topic, producer id) is regular once it has sent ``LEARNED`` times with gaps that are alike (the longest at most
-twice the mean); messages less than ``BURST_US`` apart are one sending. It is silent when nothing came for three of its
-longest gaps. What was never seen, or never regular, proves nothing. ``producer.id`` = ``agent:<agent>/<stream>``.
-Cost: O(streams) a second. Memory: 100 bytes a stream.
+ A stream (topic, producer id) is regular once it has sent ``LEARNED`` times with gaps that are alike (the longest
+at most twice the mean); messages less than ``BURST_US`` apart are one sending. It is silent when nothing came for
+three of its longest gaps. What was never seen, or never regular, proves nothing. ``producer.id`` =
+``agent:<agent>/<stream>``. Cost: O(streams) a second. Memory: 100 bytes a stream.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Were the queues deep? Samples of every switch queue of the last minutes, and a test of "during" against "before".
-
-Test: under "nothing changed" a sample during the anomaly is above the 95th percentile of those before with chance
-0.05; k of n above it speak for a change with n KL(k/n || 0.05) nats (Bernoulli). It counts as deep only if the typical
-depth grew as well (median of the upper half at least ``TIMES`` the 95th percentile before): a spike is not congestion.
-Depths in bytes, instants by the switch's clock. Memory: 16 bytes a sample for ``keep_us``.
+ Test: under "nothing changed" a sample during the anomaly is above the 95th percentile of those before with chance
+0.05; k of n above it speak for a change with n KL(k/n || 0.05) nats (Bernoulli). It counts as deep only if the
+typical depth grew as well (median of the upper half at least ``TIMES`` the 95th percentile before): a spike is not
+congestion. Depths in bytes, instants by the switch's clock. Memory: 16 bytes a sample for ``keep_us``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf, log
 
 import numpy as np
@@ -83,7 +83,7 @@ class Series:
         """Counters that grew in (start, end]; a decrease is a reset and says nothing."""
         grown: dict[str, int] = {}
         inside = [entry for entry in self.counters if start_us < entry[0] <= end_us]
-        for earlier, later in zip(inside, inside[1:], strict=False):
+        for earlier, later in pairwise(inside):
             for name, old, new in zip(COUNTERS, earlier[1], later[1], strict=True):
                 if old is not None and new is not None and new > old:
                     grown[name] = grown.get(name, 0) + new - old
@@ -126,6 +126,14 @@ class QueueStore:
             tests.append(_compare(port, series, known[key], (onset_us - SECOND_US, now_us)))
         found = [test for test in tests if test is not None]
         return max(found, key=lambda test: (test.deep, test.nats, test.upper)) if found else None
+
+    def grown(self, port: str, start_us: int, end_us: int) -> dict[str, int]:
+        """Counters of a port that grew in (start, end], over all its queues (crc_errors and pfc are the port's)."""
+        total: dict[str, int] = {}
+        for series in self.ports.get(port, {}).values():
+            for name, number in series.grown(start_us, end_us).items():
+                total[name] = max(total.get(name, 0), number)
+        return total
 
 
 def _before(depths: list[int]) -> Before:

@@ -1,8 +1,8 @@
 """Which way does a flow go when nobody traced it? Hash ECMP over shortest paths, as the fabric map describes it.
-
-At each node the equal-cost next hops towards the destination stand in the order of the map's ``nodes``; the choice is
-crc32(``<src ip>|<dst ip>|17|<sport>|4791|<salt>``) modulo their number (reading rules of the design, "Probes"). A salt
-that is a table holds one per node. Cost: one breadth-first search per destination, O(links); kept by the caller.
+ At each node the equal-cost next hops towards the destination stand in the order of the map's ``nodes``; the choice
+is crc32(``<src ip>|<dst ip>|17|<sport>|4791|<salt>``) modulo their number (reading rules of the design, "Probes").
+A salt that is a table holds one per node. Cost: one breadth-first search per destination, O(links); kept by the
+caller.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Where is everything? Nodes, links and endpoints of one fabric, by name.
-
-Node of a port: all before its last slash. An RNIC is the node ``<host>/<rnic>``. A fabric without a map is empty; then
-only what the endpoint maps say is known.
+ Node of a port: all before its last slash. An RNIC is the node ``<host>/<rnic>``. A fabric without a map is empty;
+then only what the endpoint maps say is known.
 """
 
 from __future__ import annotations

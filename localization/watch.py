@@ -1,11 +1,10 @@
 """Does the fabric lose more than it should, and where? All trains of all pairs, second by second.
-
-Each second every suspect's evidence goes through the same CUSUM as a pair's in detection, on the trains that cross it,
-over what background and known faults explain. When one reaches the penalty, ``localization.search`` looks through the
-whole window for the best set of faults; so loss that no single pair can show is found, and several faults at once are
-told apart. The penalty is ln(suspects / ``false_blame_share``): by the union bound the chance that a healthy fabric is
-blamed for a given window. In the first seconds, while the background is being learned, only heavy loss counts.
-Cost: about 1 ms a second of event time for 640 trains, and the searches.
+ Each second every suspect's evidence goes through the same CUSUM as a pair's in detection, on the trains that cross
+it, over what background and known faults explain. When one reaches the penalty, ``localization.search`` looks
+through the whole window for the best set of faults; so loss that no single pair can show is found, and several
+faults at once are told apart. The penalty is ln(suspects / ``false_blame_share``): by the union bound the chance
+that a healthy fabric is blamed for a given window. In the first seconds, while the background is being learned,
+only heavy loss counts. Cost: about 1 ms a second of event time for 640 trains, and the searches.
 """
 
 from __future__ import annotations
@@ -139,7 +138,8 @@ class FabricWatch:
         for fault in self.faults:
             if fault.covers(second):
                 wary[self.routes.suspects.index[fault.suspect]] = True
-        healthy: Flags = ~(np.append(wary, False)[self.routes.members[second.route]].any(axis=1))
+        touched = np.append(wary, False)[self.routes.members[second.route]]
+        healthy = np.logical_not(touched.any(axis=1))
         was_warm = self.warm
         self.background.learn(self.routes, second, healthy, is_hop)
         if self.warm and not was_warm:

@@ -1,0 +1,210 @@
+"""Boundary pass: do the virtual switch and the RNIC agree on what is offloaded? Assumes both layers healthy by
+themselves.
+ The flows of each pair (both directions, both hosts) are compared by their id in the two tables of a host: - the
+virtual switch believes a flow offloaded, the RNIC's complete snapshot (no older than the virtual switch's) lacks it
+or holds it as not offloaded: the offload has failed, blame the RNIC; - a flow that came and went ``FLAPS`` times
+lately: offloaded again and again, blame the virtual switch; - a flow in software, by the virtual switch's own
+choice, while most of the host's flows are offloaded: wrong order. Nats = ln(1 / share of the hosts' other flows
+with the same finding): a mismatch that healthy flows have too proves little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log
+
+from localization.cases import Clue, Outcome
+from localization.flows import Row, Table
+from localization.scene import BEFORE_US, Scene, in_seconds, listing
+from schemas.diagnosis import Evidence, IssueId, PassTest, TracePass, Verdict
+from schemas.instants import SECOND_US
+
+ASSUMPTION = "overlay and underlay each work by themselves"
+MOST_PAIRS = 16
+FLAPS = 3
+SKEW_US = SECOND_US
+MOST_NATS = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One host end of a pair: its two tables, as far as they were dumped."""
+
+    host: str
+    rnic: str
+    vswitch: Table | None
+    nic: Table | None
+
+
+Check = Callable[[Scene, Side, Row], str | None]
+"""What is wrong with a flow that the virtual switch's ``row`` stands for, in words; None: nothing."""
+
+
+def boundary_pass(scene: Scene) -> Outcome:
+    """Runs the pass."""
+    outcome = Outcome(TracePass(pass_="boundary", assumption=ASSUMPTION, tests=(), verdict="clean", reason=""))
+    tests: list[PassTest] = []
+    state = _Progress()
+    for src, dst in scene.pairs[:MOST_PAIRS]:
+        for endpoint in (src, dst):
+            side = _side(scene, endpoint)
+            if side is not None:
+                _compare_side(scene, side, (src, dst), (outcome, tests, state))
+    verdict, reason = _conclude(outcome, state)
+    outcome.trace = TracePass(
+        pass_="boundary", assumption=ASSUMPTION, tests=tuple(tests), verdict=verdict, reason=reason
+    )
+    return outcome
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What was seen so far: blamed components, tables that are missing or too old, flows compared."""
+
+    blamed: dict[str, str]
+    missing: list[str]
+    stale: list[str]
+    compared: int
+
+    def __init__(self) -> None:
+        self.blamed, self.missing, self.stale, self.compared = {}, [], [], 0
+
+
+def _side(scene: Scene, endpoint: str) -> Side | None:
+    found = scene.topology.endpoints.get(endpoint)
+    if found is None:
+        return None
+    flows = scene.store.flows
+    return Side(found.host, found.rnic, flows.vswitch(found.host), flows.rnic(found.host, found.rnic))
+
+
+def _compare_side(
+    scene: Scene, side: Side, pair: tuple[str, str], into: tuple[Outcome, list[PassTest], _Progress]
+) -> None:
+    outcome, tests, state = into
+    if side.vswitch is None or side.nic is None or not side.nic.complete_us:
+        state.missing.append(f"vswitch:{side.host} and rnic:{side.host}/{side.rnic}")
+        return
+    rows = _flows(side.vswitch, pair) | _flows(side.vswitch, (pair[1], pair[0]))
+    if min(side.vswitch.seen_us, side.nic.complete_us) < max(scene.onset_us, side.vswitch.seen_us - SKEW_US):
+        state.stale.append(f"{side.host} ({in_seconds(side.nic.complete_us, scene.onset_us)})")
+    for flow in sorted(rows):
+        state.compared += 1
+        result, detail = "consistent", f"{flow} on {side.host}: both tables agree"
+        for check, name, issue in CHECKS:
+            text = check(scene, side, rows[flow])
+            if text is None:
+                continue
+            nats = min(MOST_NATS, _rarity(scene, side, pair, check))
+            component = f"rnic:{side.host}/{side.rnic}" if issue == "offloading_failure" else f"vswitch:{side.host}"
+            result, detail = name, f"{text}; {nats:.1f} nats over its share among the host's other flows"
+            outcome.clues.append(Clue(component, nats, "network_fault", issue, "boundary", text))
+            outcome.evidence.append(Evidence(topic="flow-tables", t_us=side.nic.complete_us, ref=flow, text=text))
+            state.blamed.setdefault(component, text)
+            break
+        tests.append(PassTest(test=f"flow {flow} on {side.host}", result=result, detail=detail))
+
+
+def _flows(table: Table, pair: tuple[str, str]) -> dict[str, Row]:
+    """One row for each flow of a pair: the one nearest to the wire, which is the one that is offloaded."""
+    found: dict[str, Row] = {}
+    for row in table.of_pair(pair):
+        if row.present and (row.entry.flow not in found or row.entry.at.startswith("tunnel:")):
+            found[row.entry.flow] = row
+    return found
+
+
+def _not_held(scene: Scene, side: Side, row: Row) -> str | None:
+    """The virtual switch believes the flow offloaded, the RNIC does not hold it."""
+    nic, vswitch = side.nic, side.vswitch
+    if nic is None or vswitch is None or row.entry.offloaded is not True:
+        return None
+    if nic.complete_us < row.seen_us - SKEW_US:
+        return None
+    held = next((held for held in _nic_rows(nic, row) if held.present), None)
+    if held is not None and held.entry.offloaded is not False:
+        return None
+    known = _nic_rows(nic, row)
+    since = known[0].changes[-1].t_us if known else None
+    when = f" (gone by {in_seconds(since, scene.onset_us)})" if since else " (never seen there)"
+    packets = "; its packets were seen in software" if row.entry.path == "software" else ""
+    return (
+        f"vswitch:{side.host} holds {row.entry.flow} as offloaded,"
+        f" but rnic:{side.host}/{side.rnic} does not hold it{when}{packets}"
+    )
+
+
+def _nic_rows(nic: Table, row: Row) -> list[Row]:
+    return [held for (flow, _), held in sorted(nic.rows.items()) if flow == row.entry.flow]
+
+
+def _flaps(scene: Scene, side: Side, row: Row) -> str | None:
+    """The flow was offloaded and taken back several times."""
+    since_us = scene.onset_us - BEFORE_US
+    toggles = row.toggles(since_us)
+    if side.nic is not None:
+        toggles = max([toggles, *(held.toggles(since_us) for held in _nic_rows(side.nic, row))])
+    if toggles < FLAPS:
+        return None
+    return f"{row.entry.flow} on {side.host} was offloaded and invalidated {toggles} times lately"
+
+
+def _passed_over(_: Scene, side: Side, row: Row) -> str | None:
+    """The flow is in software by choice, while most others are offloaded."""
+    if side.vswitch is None or row.entry.offloaded is not False or row.entry.path != "software":
+        return None
+    others = [other for other in side.vswitch.rows.values() if other.present and other.entry.flow != row.entry.flow]
+    offloaded = [other for other in others if other.entry.offloaded]
+    if not others or len(offloaded) < len(others) / 2:
+        return None
+    idler = [other for other in offloaded if (other.entry.packets or 0) < (row.entry.packets or 0)]
+    return (
+        f"vswitch:{side.host} leaves {row.entry.flow} in software while {len(offloaded)} of {len(others)} other rows"
+        f" are offloaded, {len(idler)} of them with fewer packets"
+    )
+
+
+CHECKS: tuple[tuple[Check, str, IssueId], ...] = (
+    (_flaps, "flapping", "repetitive_flow_offloading"),
+    (_not_held, "inconsistent", "offloading_failure"),
+    (_passed_over, "passed over", "suboptimal_flow_offloading"),
+)
+
+
+def _rarity(scene: Scene, side: Side, pair: tuple[str, str], check: Check) -> float:
+    """Nats of a finding: how rare it is among the host's flows on this RNIC that belong to no ill pair."""
+    if side.vswitch is None:
+        return 0.0
+    ill = set(scene.pairs) | {(dst, src) for src, dst in scene.pairs} | {pair}
+    others: dict[str, Row] = {}
+    for (flow, _), row in sorted(side.vswitch.rows.items()):
+        if row.present and (row.entry.src, row.entry.dst) not in ill:
+            others.setdefault(flow, row)
+    found = sum(check(scene, _side_of(scene, side, row), row) is not None for row in others.values())
+    return log((len(others) + 1.0) / (found + 0.5))
+
+
+def _side_of(scene: Scene, side: Side, row: Row) -> Side:
+    """The side that another flow of the same host passes: its own RNIC."""
+    for endpoint in (row.entry.src, row.entry.dst):
+        found = scene.topology.endpoints.get(endpoint or "")
+        if found is not None and found.host == side.host:
+            return Side(side.host, found.rnic, side.vswitch, scene.store.flows.rnic(side.host, found.rnic))
+    return side
+
+
+def _conclude(outcome: Outcome, state: _Progress) -> tuple[Verdict, str]:
+    if state.blamed:
+        return "suspect", next(iter(state.blamed.values()))
+    if state.missing:
+        places = list(dict.fromkeys(state.missing))
+        outcome.wanted.append(f"flow tables of {listing(places)}")
+        return "inconclusive", f"no flow tables of {listing(places)} to compare"
+    if state.stale:
+        outcome.awaited = True
+        outcome.wanted.append("flow tables from after the onset")
+        return "inconclusive", f"the newest flow tables are from before the onset: {listing(state.stale)}"
+    if not state.compared:
+        return "inconclusive", "neither table holds a flow of the pairs"
+    return "clean", f"both tables agree on all {state.compared} flows of the pairs"

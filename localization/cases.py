@@ -1,0 +1,93 @@
+"""Which anomalies have one cause? Cases: anomalies and faults of the fabric that one incident is made of.
+
+A case lives from its first sign until all of it has been well for the quiet time. ``opened``: the incident as last
+sent. Its id follows from fabric, first pair or component, and onset; it never changes, whatever is learned later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from localization.queues import Before
+from localization.suspects import Suspect
+from schemas.diagnosis import Anomaly, Evidence, Incident, IncidentKind, IssueId, Symptom, TracePass
+
+SEVERITY: dict[Symptom, int] = {"high_latency": 0, "packet_loss": 1, "unconnectivity": 2}
+Ends = tuple[str, str]
+"""An unordered pair of endpoints, ascending."""
+
+
+class Clue(NamedTuple):
+    """What a pass has found against a component, in nats over the chance that it is there for another reason."""
+
+    component: str
+    nats: float
+    kind: IncidentKind
+    issue: IssueId | None
+    layer: str
+    text: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a pass says. ``wanted``: evidence that would decide; ``awaited``: such evidence is on its way."""
+
+    trace: TracePass
+    clues: list[Clue] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    wanted: list[str] = field(default_factory=list)
+    awaited: bool = False
+
+
+@dataclass(slots=True)
+class Case:
+    """One cause, as far as it is known. ``group``: the suspect that slow pairs have in common."""
+
+    case: str
+    onset_us: int
+    detected_us: int
+    anomalies: dict[str, Anomaly] = field(default_factory=dict)
+    faults: list[Suspect] = field(default_factory=list)
+    group: tuple[Suspect, float] | None = None
+    before: dict[str, Before] = field(default_factory=dict)
+    opened: Incident | None = None
+    firm: bool = False
+    bad_us: int = 0
+    next_check_us: int = 0
+    localized_us: int | None = None
+    withheld: str | None = None
+
+    def open_anomalies(self) -> list[Anomaly]:
+        """Members that are not cleared, in a fixed order."""
+        return [self.anomalies[key] for key in sorted(self.anomalies) if self.anomalies[key].state == "open"]
+
+    def members(self) -> list[Anomaly]:
+        """The open members, or all when none is open any more."""
+        return self.open_anomalies() or [self.anomalies[key] for key in sorted(self.anomalies)]
+
+    def pairs(self) -> list[Ends]:
+        """Directed pairs of the members, sorted."""
+        return sorted({(anomaly.src, anomaly.dst) for anomaly in self.members()})
+
+    def ends(self) -> set[Ends]:
+        """Unordered pairs of all members that ever belonged to it."""
+        return {ends_of(anomaly) for anomaly in self.anomalies.values()}
+
+    def symptom(self) -> Symptom | None:
+        """The worst symptom of the members."""
+        return max((anomaly.symptom for anomaly in self.members()), key=SEVERITY.__getitem__, default=None)
+
+    def take(self, anomaly: Anomaly) -> None:
+        """Makes an anomaly a member."""
+        self.anomalies[anomaly.anomaly] = anomaly
+        self.bad_us = max(self.bad_us, anomaly.t_us)
+        if not self.firm and self.opened is None:
+            self.onset_us = min(self.onset_us, anomaly.onset_us)
+            self.detected_us = min(self.detected_us, anomaly.detected_us)
+        self.next_check_us = 0
+
+
+def ends_of(anomaly: Anomaly) -> Ends:
+    """The anomaly's pair without direction."""
+    return (anomaly.src, anomaly.dst) if anomaly.src < anomaly.dst else (anomaly.dst, anomaly.src)

@@ -1,0 +1,109 @@
+"""Everything that a verdict may rest on, joined in event time and bounded: maps, trains, queues, flows, events,
+health.
+ Instants are the producers' own; a producer whose clock may be off by more than ``clock_bound_s`` (|offset| +
+error) is left out of the joins and named by the monitor pass. Each store trims itself; nothing grows with the
+length of a job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from localization.flows import FlowStore
+from localization.history import HopBackground, TrainWindow
+from localization.parameters import LocalizationParameters
+from localization.producers import Producers, Sources
+from localization.queues import QueueStore
+from localization.topology import Topology
+from localization.watch import FabricWatch
+from schemas.diagnosis import PairWindows
+from schemas.envelope import Clock, Message
+from schemas.instants import SECOND_US, micros
+from schemas.maps import FabricEndpoints, FabricMap
+from schemas.telemetry import AgentHealth, DeviceEvent, FlowTables, SwitchQueues
+
+MOST_EVENTS = 5000
+TRIM_US = 60 * SECOND_US
+REGULAR_TOPICS = frozenset(["switch-queues", "flow-tables", "agent-health"])
+
+
+@dataclass(slots=True)
+class EvidenceStore:
+    """Evidence of one fabric. ``seen_topics``: topics that brought anything; ``bad_clocks``: why, by producer id."""
+
+    fabric: str
+    parameters: LocalizationParameters
+    topology: Topology
+    watch: FabricWatch
+    queues: QueueStore
+    flows: FlowStore
+    producers: Producers = field(default_factory=Producers)
+    sources: Sources = field(default_factory=Sources)
+    events: list[DeviceEvent] = field(default_factory=list)
+    clocks: dict[str, tuple[Clock, int, str]] = field(default_factory=dict)
+    seen_topics: set[str] = field(default_factory=set)
+    probing: set[str] = field(default_factory=set)
+
+    def take(self, topic: str, value: Message) -> None:
+        """Notes a message, whatever it is about."""
+        self.seen_topics.add(topic)
+        if topic in REGULAR_TOPICS:
+            self.producers.hear(topic, value)
+        if self._is_off(topic, value):
+            return
+        if isinstance(value, PairWindows):
+            self.watch.take(value)
+            self.probing.update(value.src)
+        elif isinstance(value, SwitchQueues):
+            self.queues.take(value)
+        elif isinstance(value, FlowTables):
+            self.flows.take(value)
+        elif isinstance(value, DeviceEvent):
+            self.events.append(value)
+            del self.events[:-MOST_EVENTS]
+        else:
+            self._take_map(value)
+
+    def _take_map(self, value: Message) -> None:
+        if isinstance(value, FabricMap) and self.topology.take_fabric(value):
+            self.watch.refresh()
+        if isinstance(value, FabricEndpoints) and self.topology.take_endpoints(value):
+            self.watch.refresh()
+
+    def _is_off(self, topic: str, value: Message) -> bool:
+        """Whether the producer's clock can't be joined with."""
+        clock = value.clock
+        if clock.source == "none" and clock.offset_us == 0.0 and clock.error_us == 0.0:
+            return False
+        off_us = abs(clock.offset_us) + clock.error_us
+        if off_us <= micros(self.parameters.clock_bound_s):
+            return False
+        host = value.host if isinstance(value, AgentHealth | FlowTables) else ""
+        self.clocks[value.producer.id] = clock, value.t_us, host
+        return topic in ("switch-queues", "flow-tables", "device-events")
+
+    def close_second(self, t_us: int) -> bool:
+        """Ends a second; whether a fault of the fabric is over with it."""
+        self.sources.hear(self.probing, t_us)
+        self.probing = set()
+        ended = self.watch.close_second(t_us)
+        self.queues.trim(t_us)
+        if t_us % TRIM_US == 0:
+            self.flows.trim(t_us)
+            self.producers.forget(t_us)
+            self.sources.forget(t_us)
+            before_us = t_us - micros(self.parameters.event_history_s)
+            self.events = [event for event in self.events if event.t_us >= before_us]
+            self.clocks = {name: seen for name, seen in self.clocks.items() if seen[1] >= before_us}
+        return ended
+
+
+def new_evidence(fabric: str, parameters: LocalizationParameters) -> EvidenceStore:
+    """A store that holds nothing yet."""
+    topology = Topology()
+    background = HopBackground(parameters.hop_loss, parameters.hop_packets)
+    watch = FabricWatch(parameters, topology, TrainWindow(parameters.window_s), background)
+    keep_us = 2 * parameters.window_s * SECOND_US
+    return EvidenceStore(
+        fabric, parameters, topology, watch, QueueStore(keep_us), FlowStore(micros(parameters.flow_history_s))
+    )

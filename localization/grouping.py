@@ -1,0 +1,177 @@
+"""Which case does an anomaly belong to? One cause is one case, however many pairs show it.
+ An anomaly goes to the case that has its pair already, else to the fault that its pair crosses, else to the firm
+case whose component it depends on, else to a case of its own. Cases without a culprit are looked at again whenever
+something new is known: a fault that all their pairs cross takes them over, and slow pairs that have a part in
+common (the same likelihood as for loss, a pair being one packet that is slow or not) become one case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import log
+
+import numpy as np
+
+from localization.cases import Case, Ends, ends_of
+from localization.evidence import EvidenceStore
+from localization.faults import Fault
+from localization.inference import infer
+from localization.likelihood import Sample
+from localization.routes import sum_by_suspect
+from localization.scene import Scene
+from localization.search import rank, related
+from localization.suspects import Suspect, component_of
+from schemas.diagnosis import Anomaly
+from schemas.ids import content_id
+from schemas.instants import SECOND_US
+
+SLOW_BY_CHANCE = 1e-3
+SLOW_GRID = np.array([0.06, 0.12, 0.25, 0.5, 0.8, 0.97])
+GROUP_NATS = 3.0
+RECENT_S = 10
+EARLY_US = 5 * SECOND_US
+
+
+@dataclass(slots=True)
+class CaseBook:
+    """The live cases of a fabric, oldest first; ``merged``: cases that others have taken over, to be told off."""
+
+    fabric: str
+    cases: list[Case] = field(default_factory=list)
+    merged: list[tuple[Case, Case]] = field(default_factory=list)
+
+    def start(self, what: str, onset_us: int, detected_us: int) -> Case:
+        """A new case of ``what`` (a pair or a component)."""
+        name = content_id("incident", self.fabric, what, onset_us)
+        case = Case(name, onset_us, detected_us, bad_us=detected_us)
+        self.cases.append(case)
+        return case
+
+    def absorb(self, into: Case, other: Case) -> Case:
+        """Makes two cases one; the one that was told first, or began first, keeps its name."""
+        first, second = sorted((into, other), key=lambda case: (case.opened is None, case.onset_us, case.case))
+        for anomaly in second.anomalies.values():
+            first.take(anomaly)
+        first.faults = list(dict.fromkeys([*first.faults, *second.faults]))
+        first.group = first.group or second.group
+        first.bad_us = max(first.bad_us, second.bad_us)
+        first.next_check_us = 0
+        self.cases.remove(second)
+        if second.opened is not None:
+            self.merged.append((second, first))
+        return first
+
+
+def place(book: CaseBook, store: EvidenceStore, anomaly: Anomaly) -> None:
+    """Finds the case of a new anomaly."""
+    ends = ends_of(anomaly)
+    for case in book.cases:
+        if ends in case.ends():
+            case.take(anomaly)
+            return
+    for case in book.cases:
+        if _is_explained(case, store, anomaly):
+            case.take(anomaly)
+            return
+    book.start(f"{ends[0]} {ends[1]}", anomaly.onset_us, anomaly.detected_us).take(anomaly)
+
+
+def _is_explained(case: Case, store: EvidenceStore, anomaly: Anomaly) -> bool:
+    """Whether a case's culprit lies on the anomaly's way."""
+    ends = ends_of(anomaly)
+    faults = [fault for fault in store.watch.active() if fault.suspect in case.faults]
+    if any(fault.since_us - EARLY_US <= anomaly.onset_us and touches(store, fault.suspect, ends) for fault in faults):
+        return True
+    if case.group is not None and anomaly.symptom == "high_latency":
+        return touches(store, case.group[0], ends)
+    if not case.firm or case.opened is None or case.opened.component is None or case.faults:
+        return False
+    scene = Scene(case, store, anomaly.t_us, [(anomaly.src, anomaly.dst)])
+    own = set(scene.own_parts(anomaly.src)) | set(scene.own_parts(anomaly.dst))
+    return case.opened.component in own
+
+
+def touches(store: EvidenceStore, suspect: Suspect, ends: Ends) -> bool:
+    """Whether trains between two endpoints, either way, cross a suspect."""
+    table = store.watch.routes
+    number, pair = table.suspects.index.get(suspect), table.pair_index.get(ends)
+    if number is None or pair is None:
+        return False
+    return bool((table.members[np.flatnonzero(table.pair == pair)] == number).any())
+
+
+def own_faults(book: CaseBook, store: EvidenceStore) -> None:
+    """Sees to it that each active fault has a case."""
+    for fault in store.watch.active():
+        case = next((case for case in book.cases if fault.suspect in case.faults), None)
+        case = case or _heir(book, store, fault)
+        if case is None:
+            component = component_of(store.topology, fault.suspect)
+            case = book.start(component, fault.since_us, fault.found_us)
+            case.faults.append(fault.suspect)
+        for weak in [weak for weak in book.cases if weak is not case and _is_weak(weak)]:
+            if all(touches(store, fault.suspect, ends) for ends in weak.ends()):
+                case = book.absorb(case, weak)
+        case.bad_us = max(case.bad_us, fault.bad_us)
+
+
+def _heir(book: CaseBook, store: EvidenceStore, fault: Fault) -> Case | None:
+    """The case whose blamed suspect this fault replaces, or is a part of, or contains."""
+    for case in book.cases:
+        if any(suspect in fault.replaces for suspect in case.faults):
+            case.faults = [suspect for suspect in case.faults if suspect not in fault.replaces] + [fault.suspect]
+            case.next_check_us = 0
+            return case
+    for case in book.cases:
+        if any(related(store.watch, suspect, fault.suspect) for suspect in case.faults):
+            case.faults.append(fault.suspect)
+            case.next_check_us = 0
+            return case
+    return None
+
+
+def _is_weak(case: Case) -> bool:
+    return not case.firm and not case.faults and case.group is None and bool(case.anomalies)
+
+
+def group_slow(book: CaseBook, store: EvidenceStore, t_us: int) -> None:
+    """Makes one case of slow pairs that have a part in common."""
+    weak = [case for case in book.cases if _is_weak(case) and case.symptom() == "high_latency"]
+    slow = {ends for case in weak for ends in case.ends()}
+    if len(slow) < 2:
+        return
+    for suspect, nats in common_parts(store, slow, t_us):
+        mine = [case for case in weak if case in book.cases and all(touches(store, suspect, e) for e in case.ends())]
+        if len(mine) < 2:
+            continue
+        whole = mine[0]
+        for case in mine[1:]:
+            whole = book.absorb(whole, case)
+        whole.group = (suspect, nats)
+
+
+def common_parts(store: EvidenceStore, slow: set[Ends], t_us: int) -> list[tuple[Suspect, float]]:
+    """Suspects that explain which pairs are slow and which are not, with nats over chance."""
+    table = store.watch.routes
+    seconds = store.watch.window.since(t_us - RECENT_S * SECOND_US)
+    route = np.unique(np.concatenate([second.route for second in seconds])) if seconds else np.zeros(0, np.int64)
+    numbers = {table.pair_index[ends] for ends in slow if ends in table.pair_index}
+    is_slow = np.isin(table.pair[route], sorted(numbers))
+    if not is_slow.any():
+        return []
+    lossy, size = route[is_slow], len(table.suspects.all)
+    sample = Sample(
+        second=np.zeros(len(lossy), np.int64),
+        members=table.members[lossy],
+        pair=table.pair[lossy],
+        sent=np.ones(len(lossy)),
+        lost=np.ones(len(lossy)),
+        base=np.full(len(lossy), SLOW_BY_CHANCE),
+        alive=sum_by_suspect(table.members[route[~is_slow]], np.ones(int((~is_slow).sum())), size)[None, :],
+        expected=SLOW_BY_CHANCE * len(route),
+        prior=store.watch.priors(),
+        grid=SLOW_GRID,
+    )
+    chance = log(len(np.unique(sample.members)))
+    found = infer(sample, chance + GROUP_NATS, lambda suspect: rank(store.watch, suspect))
+    return [(table.suspects.all[pick.suspect], pick.gain - chance) for pick in found.picks]

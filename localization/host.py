@@ -1,0 +1,153 @@
+"""Host pass: what do the devices say about themselves? Warnings, GIDs and configuration of everything the pairs
+touch.
+ A warning counts if its device lies on at least half of the case's pairs and it came between a minute before the
+onset and now. It adds the nats of its signature, less where other pairs through the same RNIC are well although the
+warning says that nothing can pass. It names the issue. That no device warned acquits nobody.
+"""
+
+from __future__ import annotations
+
+from localization.cases import Clue, Outcome
+from localization.links import usage_since
+from localization.scene import BEFORE_US, Scene, in_seconds, listing
+from localization.signatures import SIGNATURES, Signature
+from localization.suspects import Suspect
+from schemas.diagnosis import Evidence, IssueId, PassTest, TracePass
+from schemas.telemetry import DeviceEvent
+
+ASSUMPTION = "a device that warns is in trouble; one that does not may be, too"
+MOST_TESTS = 12
+SHARE = 0.5
+CONTRADICTED = 0.2
+GID_NATS = 6.0
+QUEUE_NATS = 5.0
+FLAP_EVENTS = 3
+
+
+def host_pass(scene: Scene) -> Outcome:
+    """Runs the pass."""
+    outcome = Outcome(TracePass(pass_="host", assumption=ASSUMPTION, tests=(), verdict="clean", reason=""))
+    tests: list[PassTest] = []
+    touched = _touched(scene)
+    for event in _relevant(scene, touched):
+        _weigh_event(scene, event, touched[event.device], (outcome, tests))
+    _check_gids(scene, outcome, tests)
+    blamed = list(dict.fromkeys(clue.component for clue in outcome.clues))
+    if blamed:
+        verdict, reason = "suspect", f"warnings of {listing(blamed)} fit the time and the pairs"
+    elif "device-events" not in scene.store.seen_topics:
+        verdict, reason = "inconclusive", "no device events were observed, which proves nothing"
+    else:
+        verdict, reason = "clean", "no device that the pairs have in common warned, which acquits nobody"
+    outcome.trace = TracePass(
+        pass_="host",
+        assumption=ASSUMPTION,
+        tests=tuple(tests[:MOST_TESTS]),
+        verdict=verdict,  # type: ignore[arg-type]
+        reason=reason,
+    )
+    return outcome
+
+
+def _touched(scene: Scene) -> dict[str, float]:
+    """Component ids on the pairs' way, with the share of pairs that depend on them."""
+    count: dict[str, int] = {}
+    paths = scene.paths()
+    for pair in scene.pairs:
+        for part in scene.parts_of(pair, paths.get(pair, [])):
+            count[part] = count.get(part, 0) + 1
+    share = {part: number / len(scene.pairs) for part, number in count.items()}
+    if scene.case.faults:
+        share |= {part: 1.0 for suspect in scene.case.faults for part in _parts_of_suspect(scene, suspect)}
+    return share
+
+
+def _parts_of_suspect(scene: Scene, suspect: Suspect) -> list[str]:
+    if suspect.kind in ("direction", "link"):
+        return scene.path_parts((suspect.name,))
+    return [f"{suspect.kind}:{suspect.name}"]
+
+
+def _relevant(scene: Scene, touched: dict[str, float]) -> list[DeviceEvent]:
+    start_us = scene.onset_us - BEFORE_US
+    found = [e for e in scene.store.events if start_us <= e.t_us <= scene.t_us and touched.get(e.device, 0.0) >= SHARE]
+    return sorted(found, key=lambda event: (-touched[event.device], event.t_us, event.device, event.event))
+
+
+def _weigh_event(scene: Scene, event: DeviceEvent, share: float, into: tuple[Outcome, list[PassTest]]) -> None:
+    outcome, tests = into
+    when = in_seconds(event.t_us, scene.onset_us)
+    text = f"{event.device}: {event.event} ({event.severity}) {when}: {event.text}"
+    tests.append(
+        PassTest(test=f"event {event.event}", result=event.device, detail=f"{text}; on {share:.0%} of the pairs")
+    )
+    signature = SIGNATURES.get(event.event)
+    if signature is None or event.severity == "info":
+        return
+    component, issue = _meaning(scene, event, signature)
+    nats = signature.nats * share
+    if scene.case.symptom() not in signature.symptoms and scene.case.symptom() is not None:
+        nats *= 0.5
+    if event.event in ("port_down", "rnic_missing", "bond_failed") and _passes_others(scene, event.device):
+        nats *= CONTRADICTED
+    if event.event == "cc_disabled" and any(test.port in event.device for test in scene.deep):
+        nats += QUEUE_NATS
+    outcome.clues.append(Clue(component, nats, "network_fault", issue, "host", text))
+    ref = f"{event.producer.id}#{event.producer.seq}"
+    outcome.evidence.append(Evidence(topic="device-events", t_us=event.t_us, ref=ref, text=text))
+
+
+def _meaning(scene: Scene, event: DeviceEvent, signature: Signature) -> tuple[str, IssueId | None]:
+    """The component that an event is about, and the issue that it means there."""
+    kind, _, name = event.device.partition(":")
+    on_fabric = kind in ("port", "link", "switch") or (kind == "config" and name not in scene.topology.rnics_of)
+    issue = signature.fabric_issue if on_fabric else signature.host_issue
+    flaps = sum(e.event in ("port_down", "port_up") and e.device == event.device for e in scene.store.events)
+    if flaps >= FLAP_EVENTS and issue in ("switch_port_down", "rnic_port_down"):
+        issue = "switch_port_flapping" if issue == "switch_port_down" else "rnic_port_flapping"
+    host = name.partition("/")[0]
+    if issue in ("pcie_nic_error", "gpu_direct_rdma_error"):
+        return f"host:{host}", issue
+    if issue == "not_using_rdma":
+        return f"vswitch:{host}", issue
+    if issue == "hugepage_misconfiguration":
+        return f"config:{host}", issue
+    if issue == "congestion_control_misconfiguration":
+        return f"config:{name}", issue
+    if issue == "crc_error" and kind == "port" and name in scene.topology.by_port:
+        return f"link:{scene.topology.by_port[name].link}", issue
+    return event.device, issue
+
+
+def _passes_others(scene: Scene, device: str) -> bool:
+    """Whether pairs that are not ill get most of their packets through an RNIC that says nothing can pass."""
+    suspect = Suspect("rnic", device.partition(":")[2])
+    table = scene.store.watch.routes
+    number = table.suspects.index.get(suspect)
+    if number is None:
+        return False
+    usage = usage_since(scene.store.watch, scene.onset_us)
+    ill = set(scene.pairs)
+    sent = lost = 0
+    for at in table.crossing(usage.route, number).tolist():
+        if table.routes[int(usage.route[at])][:2] not in ill:
+            sent, lost = sent + int(usage.sent[at]), lost + int(usage.lost[at])
+    return sent > 0 and lost < sent / 2
+
+
+def _check_gids(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None:
+    """The GID that an agent uses against the one that the endpoint map tells others to use."""
+    for endpoint in scene.endpoints():
+        listed = scene.topology.endpoints.get(endpoint)
+        health = scene.store.producers.health.get(scene.store.producers.agent_of.get(endpoint, ""))
+        used = (health.gids or {}).get(endpoint) if health else None
+        if listed is None or listed.gid is None or used is None or health is None:
+            continue
+        touching = sum(endpoint in pair for pair in scene.pairs) / len(scene.pairs)
+        if used != listed.gid:
+            text = f"{endpoint} uses GID {used}, the endpoint map lists {listed.gid}"
+            tests.append(PassTest(test=f"GID of {endpoint}", result="changed", detail=text))
+            component = f"rnic:{listed.host}/{listed.rnic}"
+            outcome.clues.append(Clue(component, GID_NATS * touching, "network_fault", "gid_change", "host", text))
+            ref = f"{health.producer.id}#{health.producer.seq}"
+            outcome.evidence.append(Evidence(topic="agent-health", t_us=health.t_us, ref=ref, text=text))

@@ -1,0 +1,124 @@
+"""What is told, and when? Cases become incidents: opened, updated when the verdict changes, resolved.
+ An update is material when kind, issue, component, action or symptom change, confidence moves by
+``CONFIDENCE_STEP``, or the endpoints double. A firm verdict yields only to a firmer one: evidence that has aged out
+of the window takes nothing back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from localization.cases import Case
+from localization.evidence import EvidenceStore
+from localization.verdict import Verdict, suspect_of
+from schemas.diagnosis import Action, Incident, Symptom
+from schemas.envelope import Producer
+from schemas.folding import DERIVED_CLOCK, Emission, derived_producer
+
+CONFIDENCE_STEP = 0.15
+IncidentState = Literal["open", "updated", "resolved"]
+
+
+@dataclass(slots=True)
+class Told:
+    """Numbers the messages of one fabric's incidents."""
+
+    fabric: str
+    sent: int = 0
+
+    def producer(self) -> Producer:
+        """Provenance of the next message."""
+        self.sent += 1
+        return derived_producer("localization", self.fabric, self.sent)
+
+
+def tell(told: Told, incident: Incident) -> Emission:
+    """An incident as a message, numbered."""
+    return Emission("incidents", incident.incident, msgspec.structs.replace(incident, producer=told.producer()))
+
+
+def compose(case: Case, verdict: Verdict, store: EvidenceStore, endpoints: Iterable[str], t_us: int) -> Incident:
+    """The incident of a case as of now; ``state`` is set by the caller."""
+    names = tuple(sorted(set(endpoints)))
+    if verdict.firm and case.localized_us is None:
+        case.localized_us = t_us
+    return Incident(
+        v=1,
+        t_us=t_us,
+        producer=derived_producer("localization", "", 0),
+        clock=DERIVED_CLOCK,
+        fabric=store.fabric,
+        incident=case.case,
+        state="open",
+        kind=verdict.kind,
+        issue=verdict.issue,
+        component=verdict.component,
+        component_class=verdict.component_class,
+        confidence=verdict.confidence,
+        candidates=verdict.candidates,
+        jobs=tuple(sorted({store.topology.job_of[name] for name in names if name in store.topology.job_of})),
+        endpoints=names,
+        symptom=_symptom(case, store),
+        onset_us=case.onset_us,
+        detected_us=case.detected_us,
+        localized_us=case.localized_us if verdict.firm else None,
+        resolved_us=None,
+        evidence=verdict.evidence,
+        trace=verdict.trace,
+        action=verdict.action,
+    )
+
+
+def _symptom(case: Case, store: EvidenceStore) -> Symptom | None:
+    """The worst symptom of the members; of a fault that only the fabric as a whole shows, what it does to packets."""
+    if case.anomalies:
+        return case.symptom()
+    losses = [fault.loss for fault in store.watch.faults if fault.suspect in case.faults]
+    return "unconnectivity" if losses and max(losses) >= 0.97 else "packet_loss"
+
+
+def settle_on(store: EvidenceStore, before: Incident | None, now: Incident) -> Incident:
+    """The newer incident, with the older one's verdict where that was firmer."""
+    if before is None or before.component is None or _is_firmer(store, before, now):
+        return now
+    return msgspec.structs.replace(
+        before,
+        t_us=now.t_us,
+        jobs=tuple(sorted({*before.jobs, *now.jobs})),
+        endpoints=tuple(sorted({*before.endpoints, *now.endpoints})),
+        symptom=now.symptom,
+    )
+
+
+def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
+    if now.component is None or before.component is None:
+        return False
+    same = suspect_of(store.topology, now.component) == suspect_of(store.topology, before.component)
+    if same and now.kind == before.kind:
+        named = before.issue is not None and now.issue is None
+        return now.confidence >= before.confidence and not named
+    return now.confidence > before.confidence + CONFIDENCE_STEP
+
+
+def is_material(before: Incident, now: Incident) -> bool:
+    """Whether a change is worth telling."""
+    one = (before.kind, before.issue, before.component, before.action.kind, before.symptom)
+    other = (now.kind, now.issue, now.component, now.action.kind, now.symptom)
+    moved = abs(now.confidence - before.confidence) >= CONFIDENCE_STEP
+    return one != other or moved or len(now.endpoints) >= 2 * max(len(before.endpoints), 1)
+
+
+def closing(incident: Incident, t_us: int, resolved_us: int) -> Incident:
+    """The last word on an incident."""
+    return msgspec.structs.replace(incident, t_us=t_us, state="resolved", resolved_us=resolved_us)
+
+
+def closing_merged(incident: Incident, heir: str, t_us: int) -> Incident:
+    """The last word on an incident that turned out to be another one's."""
+    why = f"this is the same trouble as incident {heir}, which goes on"
+    action = Action(kind="none", target=None, why=why)
+    return msgspec.structs.replace(closing(incident, t_us, t_us), action=action)

@@ -1,0 +1,105 @@
+"""When is a verdict ready to be told, and when is an incident over?
+ A verdict that names a component waits ``settle_s`` after the detection, so that its other victims are known, and
+until the endpoints at its end have shown that they themselves still probe (or have been silent long enough to be a
+monitor's trouble). One that names nobody waits ``patience_s``, twice as long while evidence that would decide is on
+its way. An incident is resolved when all its anomalies are cleared and its faults have recovered for ``quiet_s``.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from localization.cases import Case
+from localization.evidence import EvidenceStore
+from localization.grouping import CaseBook
+from localization.incidents import Told, closing, closing_merged, compose, is_material, settle_on, tell
+from localization.monitor_cases import MonitorCases
+from localization.verdict import Verdict, suspect_of
+from schemas.diagnosis import IncidentKind
+from schemas.folding import Emission
+from schemas.instants import SECOND_US, micros
+
+MONITOR_KINDS: frozenset[IncidentKind] = frozenset(["agent_missing", "agent_starved", "clock_bad", "collector_gap"])
+LONGEST_WAIT_US = 6 * SECOND_US
+Desk = tuple[EvidenceStore, Told, MonitorCases]
+
+
+def report(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission]:
+    """What there is to tell about a case now."""
+    store, told, monitor = desk
+    if verdict.kind in MONITOR_KINDS:
+        return monitor.withhold(case, verdict, told, store, t_us) if case.opened is None else []
+    if case.opened is None and not _is_ready(case, verdict, store, t_us):
+        return []
+    if not case.anomalies and not verdict.firm and case.opened is None:
+        return []
+    now = settle_on(store, case.opened, compose(case, verdict, store, _endpoints(case, store), t_us))
+    before, case.firm = case.opened, now.component is not None
+    if before is not None and not is_material(before, now):
+        return []
+    case.opened = msgspec.structs.replace(now, state="open" if before is None else "updated")
+    return [tell(told, case.opened)]
+
+
+def _is_ready(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> bool:
+    age_us = t_us - case.detected_us
+    parameters = store.parameters
+    if not verdict.firm:
+        slow = verdict.awaited and case.symptom() == "high_latency"
+        return age_us >= micros(parameters.patience_s) * (2 if slow else 1)
+    return age_us >= micros(parameters.settle_s) and (age_us >= LONGEST_WAIT_US or not _in_doubt(case, verdict, store))
+
+
+def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
+    """Whether an endpoint at the blamed end has not yet shown since the onset that its own agent lives."""
+    component = verdict.component or ""
+    for endpoint in {endpoint for pair in case.pairs() for endpoint in pair}:
+        listed = store.topology.endpoints.get(endpoint)
+        own = {f"rnic:{listed.host}/{listed.rnic}", f"host:{listed.host}"} if listed else set()
+        source = store.sources.known.get(endpoint)
+        blamed = suspect_of(store.topology, component) in own
+        if blamed and source is not None and source.last_us <= case.onset_us + SECOND_US:
+            return True
+    return False
+
+
+def _endpoints(case: Case, store: EvidenceStore) -> set[str]:
+    """Everyone who suffers: ends of ill pairs, and of routes that lose on a fault."""
+    found = {endpoint for anomaly in case.anomalies.values() for endpoint in (anomaly.src, anomaly.dst)}
+    table = store.watch.routes
+    for fault in [fault for fault in store.watch.faults if fault.suspect in case.faults]:
+        number = table.suspects.index[fault.suspect]
+        for second in store.watch.window.since(fault.since_us):
+            for at in table.crossing(second.route, number).tolist():
+                if second.lost[at]:
+                    found.update(table.routes[int(second.route[at])][:2])
+    return found
+
+
+def close_cases(book: CaseBook, store: EvidenceStore, told: Told, t_us: int) -> list[Emission]:
+    """Cases that have become one, and cases that are over."""
+    _merge_same(book, store)
+    emissions = []
+    for other, heir in book.merged:
+        if other.opened is not None and other.opened.incident != heir.case:
+            emissions.append(tell(told, closing_merged(other.opened, heir.case, t_us)))
+    book.merged = []
+    active = {fault.suspect for fault in store.watch.active()}
+    for case in list(book.cases):
+        if case.open_anomalies() or active & set(case.faults):
+            case.bad_us = t_us
+        elif case.opened is None or t_us - case.bad_us >= micros(store.parameters.quiet_s):
+            book.cases.remove(case)
+            if case.opened is not None:
+                emissions.append(tell(told, closing(case.opened, t_us, case.bad_us)))
+    return emissions
+
+
+def _merge_same(book: CaseBook, store: EvidenceStore) -> None:
+    """Two incidents that blame the same component for the same kind of trouble are one."""
+    first: dict[tuple[str, IncidentKind], Case] = {}
+    for case in [case for case in book.cases if case.firm and case.opened is not None]:
+        if case.opened is None or case.opened.component is None:
+            continue
+        key = suspect_of(store.topology, case.opened.component), case.opened.kind
+        first[key] = book.absorb(first[key], case) if key in first else case

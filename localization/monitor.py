@@ -1,0 +1,124 @@
+"""Monitor pass: could it be the monitor itself? Agents of sources and targets, their probing, clocks and collectors.
+ An endpoint that nobody can reach while it has itself stopped probing and its agent is not heard of has lost its
+agent, not its network; a starved agent answers late or not at all. What rests on such an endpoint is withheld. A
+container that is known to have exited is the exception: the silence of its agent belongs to the crash. What was
+never seen proves nothing.
+"""
+
+from __future__ import annotations
+
+from localization.cases import Clue, Outcome
+from localization.scene import BEFORE_US, Scene, in_seconds, listing
+from schemas.diagnosis import Evidence, PassTest, TracePass, Verdict
+from schemas.telemetry import AgentHealth
+
+ASSUMPTION = "agents, clocks and collectors may lie; the network may be healthy"
+MOST_ENDPOINTS = 12
+SHARE = 0.8
+NATS = 10.0
+
+
+def monitor_pass(scene: Scene) -> Outcome:
+    """Runs the pass."""
+    outcome = Outcome(TracePass(pass_="monitor", assumption=ASSUMPTION, tests=(), verdict="clean", reason=""))
+    tests: list[PassTest] = []
+    reach = _reach(scene)
+    for agent in sorted(reach, key=lambda agent: (-len(reach[agent][1]), agent)):
+        endpoints, pairs = reach[agent]
+        _judge_agent(scene, agent, (endpoints, len(pairs) / len(scene.pairs)), (outcome, tests))
+    _check_clocks(scene, outcome, tests)
+    verdict, reason = _conclude(scene, outcome)
+    shown = tuple(tests[:MOST_ENDPOINTS])
+    outcome.trace = TracePass(pass_="monitor", assumption=ASSUMPTION, tests=shown, verdict=verdict, reason=reason)
+    return outcome
+
+
+def agent_name(scene: Scene, endpoint: str) -> str:
+    """The agent of an endpoint: as its health messages say, else the one of its container."""
+    known = scene.store.producers.agent_of.get(endpoint)
+    listed = scene.topology.endpoints.get(endpoint)
+    return known or (listed.container if listed else endpoint)
+
+
+def _reach(scene: Scene) -> dict[str, tuple[list[str], set[tuple[str, str]]]]:
+    """Endpoints and pairs of each agent."""
+    reach: dict[str, tuple[list[str], set[tuple[str, str]]]] = {}
+    for pair in scene.pairs:
+        for endpoint in pair:
+            endpoints, pairs = reach.setdefault(agent_name(scene, endpoint), ([], set()))
+            pairs.add(pair)
+            if endpoint not in endpoints:
+                endpoints.append(endpoint)
+    return reach
+
+
+def _judge_agent(scene: Scene, agent: str, seen: tuple[list[str], float], into: tuple[Outcome, list[PassTest]]) -> None:
+    endpoints, share = seen
+    outcome, tests = into
+    producers, sources = scene.store.producers, scene.store.sources
+    health = producers.health.get(agent)
+    silent = [endpoint for endpoint in endpoints if sources.is_silent(endpoint, scene.t_us)]
+    if health is not None and health.state == "starved" and health.t_us >= scene.onset_us - BEFORE_US:
+        text = f"agent {agent} says that it is starved ({_load(health)})"
+        tests.append(PassTest(test=f"agent {agent}", result="starved", detail=text))
+        _withhold(scene, outcome, ("agent_starved", agent, share), text, health)
+    elif silent and not producers.heard(agent, scene.onset_us) and not _has_exited(scene, endpoints):
+        text = f"{listing(silent)} stopped probing and agent {agent} has not been heard of since the onset"
+        tests.append(PassTest(test=f"agent {agent}", result="silent", detail=text))
+        _withhold(scene, outcome, ("agent_missing", agent, share), text, health)
+    else:
+        heard = in_seconds(health.t_us, scene.onset_us) if health else "never"
+        state = f"{health.state} ({_load(health)}), " if health else ""
+        probing = "probes on" if not silent else f"{listing(silent)} stopped probing"
+        tests.append(PassTest(test=f"agent {agent}", result="heard", detail=f"{state}health heard {heard}, {probing}"))
+
+
+def _load(health: AgentHealth) -> str:
+    lag = f"send lag {health.send_lag_us:.0f} us" if health.send_lag_us is not None else "send lag not given"
+    cpu = f"{health.cpu_percent:.1f} % CPU" if health.cpu_percent is not None else "CPU not given"
+    return f"{cpu}, {lag}"
+
+
+def _withhold(
+    scene: Scene, outcome: Outcome, what: tuple[str, str, float], text: str, health: AgentHealth | None
+) -> None:
+    kind, agent, share = what
+    if share < SHARE:
+        return
+    outcome.clues.append(Clue(f"agent:{agent}", NATS, kind, None, "monitor", text))  # type: ignore[arg-type]
+    t_us = health.t_us if health else scene.t_us
+    ref = f"{health.producer.id}#{health.producer.seq}" if health else f"agent:{agent}"
+    outcome.evidence.append(Evidence(topic="agent-health", t_us=t_us, ref=ref, text=text))
+
+
+def _has_exited(scene: Scene, endpoints: list[str]) -> bool:
+    """Whether a container of these endpoints is known to have exited."""
+    listed = [scene.topology.endpoints.get(endpoint) for endpoint in endpoints]
+    containers = {f"container:{endpoint.container}" for endpoint in listed if endpoint}
+    start_us = scene.onset_us - BEFORE_US
+    return any(
+        e.event == "container_exit" and e.device in containers and e.t_us >= start_us for e in scene.store.events
+    )
+
+
+def _check_clocks(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None:
+    """Producers of the pairs' agents whose clock can't be joined with."""
+    agents = {agent_name(scene, endpoint) for endpoint in scene.endpoints()}
+    for producer in sorted(scene.store.clocks):
+        clock, t_us, host = scene.store.clocks[producer]
+        if producer.removeprefix("agent:").partition("/")[0] in agents and t_us >= scene.onset_us - BEFORE_US:
+            text = f"clock of {producer} is off by {clock.offset_us:.0f} us, bound {clock.error_us:.0f} us: left out"
+            tests.append(PassTest(test=f"clock of {host or producer}", result="not trusted", detail=text))
+            outcome.wanted.append(f"a trusted clock on {host or producer}")
+
+
+def _conclude(scene: Scene, outcome: Outcome) -> tuple[Verdict, str]:
+    if outcome.clues:
+        return "suspect", f"{outcome.clues[0].text}; no verdict on the network rests on it"
+    if any(scene.store.sources.known.get(endpoint) for endpoint in scene.endpoints()):
+        quiet = [e for e in scene.endpoints() if scene.store.sources.is_silent(e, scene.t_us)]
+        if not quiet:
+            return "clean", "sources and targets go on probing others, so their agents live; every target was ready"
+    if "agent-health" not in scene.store.seen_topics:
+        return "inconclusive", "no agent health was observed, which proves nothing"
+    return "clean", "the agents concerned are heard of and not starved"

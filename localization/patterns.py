@@ -1,0 +1,71 @@
+"""How does a fault lose packets, steadily, totally, on and off? The shape names the issue where no warning does.
+ Losses of the trains that cross the fault, second by second since its onset: total (every second at least
+``TOTAL``) is a port that is down, or a switch that is off; on and off (at least a fifth of the seconds total, a
+fifth nearly without loss) is a port that flaps; CRC errors that grow at an end of the link are a corrupting fibre.
+Anything else names nothing.
+"""
+
+from __future__ import annotations
+
+from localization.faults import Fault, crossing_of
+from localization.scene import Scene
+from localization.topology import Topology
+from schemas.diagnosis import IssueId
+
+TOTAL = 0.97
+MOSTLY = 0.9
+RARELY = 0.1
+PART = 0.2
+
+
+def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
+    """The issue that the fault's shape shows, and why; (None, ...) if it shows none."""
+    corrupted = _crc_errors(scene, fault)
+    if corrupted:
+        return "crc_error", f"{corrupted} CRC errors were counted at its ends since the onset"
+    shares = loss_by_second(scene, fault)
+    on_access = _is_access(scene.topology, fault)
+    if shares and min(shares) >= TOTAL:
+        issue = _when_down(fault, on_access)
+        return issue, "nothing passes it at all" + ("" if issue else ", which has several possible reasons")
+    mostly = sum(share >= MOSTLY for share in shares) / max(len(shares), 1)
+    rarely = sum(share <= RARELY for share in shares) / max(len(shares), 1)
+    if mostly >= PART and rarely >= PART and fault.suspect.kind in ("direction", "link", "rnic"):
+        flapping: IssueId = "rnic_port_flapping" if on_access else "switch_port_flapping"
+        return flapping, f"it lost nearly all in {mostly:.0%} of the seconds and next to nothing in {rarely:.0%}"
+    return None, "its losses are spread evenly, which says nothing of the reason"
+
+
+def loss_by_second(scene: Scene, fault: Fault) -> list[float]:
+    """Share of packets lost on routes over the fault, per second with traffic since its onset."""
+    shares = []
+    for second in scene.store.watch.window.since(fault.since_us):
+        on = crossing_of(fault, second, scene.store.watch.routes)
+        sent = int(second.sent[on].sum())
+        if sent:
+            shares.append(int(second.lost[on].sum()) / sent)
+    return shares
+
+
+def _is_access(topology: Topology, fault: Fault) -> bool:
+    if fault.suspect.kind == "rnic":
+        return True
+    cable = topology.cables.get(fault.suspect.name)
+    return cable is not None and (topology.is_rnic(cable.node_a) or topology.is_rnic(cable.node_b))
+
+
+def _when_down(fault: Fault, on_access: bool) -> IssueId | None:
+    if fault.suspect.kind == "switch":
+        return "switch_offline"
+    if fault.suspect.kind in ("direction", "link") and not on_access:
+        return "switch_port_down"
+    return None
+
+
+def _crc_errors(scene: Scene, fault: Fault) -> int:
+    cable = scene.topology.cables.get(fault.suspect.name)
+    if cable is None:
+        return 0
+    queues = scene.store.queues
+    ends = (cable.port_a, cable.port_b)
+    return max(queues.grown(port, fault.since_us, scene.t_us).get("crc_errors", 0) for port in ends)

@@ -1,0 +1,182 @@
+"""Is the monitor itself in trouble? Agents that fell silent or starve, clocks that can't be trusted, collectors
+with gaps.
+ Each is an incident of its own kind, never a network fault. An agent is missing when its health stream is silent
+and its endpoints no longer probe; when only some of its streams stopped, that is a gap of the collector. When most
+streams of a topic stop together, the topic has the gap, not each agent. An agent whose endpoints have all left, or
+whose container is known to have exited, is not missed. Confidence of a silence: 1 - 2^-(silence / longest usual
+gap).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log
+
+from localization.evidence import EvidenceStore
+from localization.producers import LEARNED
+from schemas.diagnosis import Evidence, IncidentKind, PassTest, TracePass
+from schemas.instants import SECOND_US
+from schemas.telemetry import AgentHealth
+
+RECENT_US = 30 * SECOND_US
+TOLD_CONFIDENCE = 0.95
+PROBES_ONLY_S = 30.0
+PROBES_ONLY_GAPS = 20.0
+MOST = 0.5
+MANY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One trouble of the monitor. ``component``: None for a whole topic."""
+
+    kind: IncidentKind
+    component: str | None
+    since_us: int
+    confidence: float
+    endpoints: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    text: str
+
+    @property
+    def key(self) -> str:
+        """What makes it the same trouble."""
+        return f"{self.kind} {self.component or self.text}"
+
+    def trace(self) -> tuple[TracePass, ...]:
+        """Its reasoning."""
+        test = PassTest(test=self.component or "topic", result=self.kind, detail=self.text)
+        assumption = "agents, clocks and collectors may lie; the network may be healthy"
+        return (TracePass(pass_="monitor", assumption=assumption, tests=(test,), verdict="suspect", reason=self.text),)
+
+
+def find_troubles(store: EvidenceStore, t_us: int) -> list[Trouble]:
+    """All troubles of the present second, in a fixed order."""
+    return [*_starved(store, t_us), *_bad_clocks(store, t_us), *_silences(store, t_us), *_probes_only(store, t_us)]
+
+
+def _starved(store: EvidenceStore, t_us: int) -> list[Trouble]:
+    return [
+        _of_health("agent_starved", health, f"agent {agent} says that it is starved")
+        for agent, health in sorted(store.producers.health.items())
+        if health.state == "starved" and t_us - health.t_us < RECENT_US
+    ]
+
+
+def _of_health(kind: IncidentKind, health: AgentHealth, text: str) -> Trouble:
+    ref = f"{health.producer.id}#{health.producer.seq}"
+    evidence = (Evidence(topic="agent-health", t_us=health.t_us, ref=ref, text=text),)
+    return Trouble(kind, f"agent:{health.agent}", health.t_us, TOLD_CONFIDENCE, health.covers, evidence, text)
+
+
+def _bad_clocks(store: EvidenceStore, t_us: int) -> list[Trouble]:
+    found: dict[str, Trouble] = {}
+    for producer in sorted(store.clocks):
+        clock, seen_us, host = store.clocks[producer]
+        if t_us - seen_us >= RECENT_US:
+            continue
+        name = host or producer.removeprefix("agent:").partition("/")[0]
+        text = f"clock of {producer} is off by {clock.offset_us:.0f} us with a bound of {clock.error_us:.0f} us"
+        evidence = (Evidence(topic="agent-health", t_us=seen_us, ref=producer, text=text),)
+        found.setdefault(name, Trouble("clock_bad", f"clock:{name}", seen_us, TOLD_CONFIDENCE, (), evidence, text))
+    for event in store.events:
+        if event.event == "clock_step" and t_us - event.t_us < RECENT_US:
+            name = event.device.partition(":")[2]
+            ref = f"{event.producer.id}#{event.producer.seq}"
+            evidence = (Evidence(topic="device-events", t_us=event.t_us, ref=ref, text=event.text),)
+            text = f"the clock of {name} was stepped: {event.text}"
+            found.setdefault(
+                name, Trouble("clock_bad", f"clock:{name}", event.t_us, TOLD_CONFIDENCE, (), evidence, text)
+            )
+    return [found[name] for name in sorted(found)]
+
+
+def _silences(store: EvidenceStore, t_us: int) -> list[Trouble]:
+    silent = store.producers.silent(t_us)
+    topics = _silent_topics(store, silent)
+    found = [_topic_gap(store, topic, keys, t_us) for topic, keys in sorted(topics.items())]
+    for agent in sorted(silent):
+        streams = [key for key in silent[agent] if key[0] not in topics]
+        if streams:
+            trouble = _of_agent(store, agent, streams, t_us)
+            found += [trouble] if trouble else []
+    return found
+
+
+def _silent_topics(store: EvidenceStore, silent: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
+    """Topics of which most streams, and many, are silent."""
+    total: dict[str, int] = {}
+    for topic, _ in store.producers.streams:
+        total[topic] = total.get(topic, 0) + 1
+    by_topic: dict[str, list[tuple[str, str]]] = {}
+    for keys in silent.values():
+        for key in keys:
+            by_topic.setdefault(key[0], []).append(key)
+    return {topic: keys for topic, keys in by_topic.items() if len(keys) >= max(MANY, MOST * total[topic])}
+
+
+def _topic_gap(store: EvidenceStore, topic: str, keys: list[tuple[str, str]], t_us: int) -> Trouble:
+    last_us = max(store.producers.streams[key].last_us for key in keys)
+    text = f"nothing comes on {topic} from {len(keys)} producers that used to send"
+    evidence = (Evidence(topic=topic, t_us=last_us, ref=keys[0][1], text=text),)
+    return Trouble("collector_gap", None, last_us, _confidence(store, keys, t_us), (), evidence, f"gap of {topic}")
+
+
+def _confidence(store: EvidenceStore, keys: list[tuple[str, str]], t_us: int) -> float:
+    streams = [store.producers.streams[key] for key in keys]
+    gaps = max((t_us - stream.last_us) / max(stream.longest_us, 1) for stream in streams)
+    return round(1.0 - exp(-log(2.0) * min(gaps, 10.0)), 3)
+
+
+def _of_agent(store: EvidenceStore, agent: str, streams: list[tuple[str, str]], t_us: int) -> Trouble | None:
+    health = store.producers.health.get(agent)
+    covers = health.covers if health else ()
+    present = [name for name in covers if name in store.topology.endpoints]
+    if (covers and not present) or _has_exited(store, present):
+        return None
+    last_us = max(store.producers.streams[key].last_us for key in streams)
+    probing = [name for name in present if not store.sources.is_silent(name, t_us) and name in store.sources.known]
+    others = [key for key, stream in store.producers.streams.items() if stream.agent == agent and key not in streams]
+    ref = streams[0][1]
+    if any(topic == "agent-health" for topic, _ in streams) and not probing and not others:
+        text = f"agent {agent} has fallen silent on all its streams, and its endpoints have stopped probing"
+        kind: IncidentKind = "agent_missing"
+    else:
+        text = f"agent {agent} no longer sends {', '.join(sorted({topic for topic, _ in streams}))}"
+        kind = "collector_gap"
+    evidence = (Evidence(topic=streams[0][0], t_us=last_us, ref=ref, text=text),)
+    return Trouble(kind, f"agent:{agent}", last_us, _confidence(store, streams, t_us), tuple(present), evidence, text)
+
+
+def _has_exited(store: EvidenceStore, endpoints: list[str]) -> bool:
+    containers = {f"container:{store.topology.endpoints[name].container}" for name in endpoints}
+    gone = {event.device for event in store.events if event.event == "container_exit"}
+    return bool(containers) and containers <= gone
+
+
+def _probes_only(store: EvidenceStore, t_us: int) -> list[Trouble]:
+    """Endpoints without health messages that probed regularly and stopped, while most others go on."""
+    silent: dict[str, list[str]] = {}
+    known = store.sources.known
+    for name in sorted(known):
+        source = known[name]
+        quiet_s = (t_us - source.last_us) / SECOND_US
+        if source.windows >= 2 * LEARNED and quiet_s >= max(PROBES_ONLY_S, PROBES_ONLY_GAPS * source.gap_s):
+            silent.setdefault(_container(store, name), []).append(name)
+    if sum(len(names) for names in silent.values()) > MOST * len(known):
+        return []
+    found = []
+    for container, names in sorted(silent.items()):
+        present = [n for n in names if n in store.topology.endpoints and n not in store.producers.agent_of]
+        if present and not _has_exited(store, present):
+            since_us = max(known[name].last_us for name in present)
+            text = f"the endpoints of {container} have stopped probing"
+            evidence = (Evidence(topic="pair-windows", t_us=since_us, ref=present[0], text=text),)
+            agent = f"agent:{container}"
+            found.append(Trouble("agent_missing", agent, since_us, 0.75, tuple(present), evidence, text))
+    return found
+
+
+def _container(store: EvidenceStore, endpoint: str) -> str:
+    listed = store.topology.endpoints.get(endpoint)
+    return listed.container if listed else endpoint.rpartition("/")[0]

@@ -1,0 +1,186 @@
+"""Underlay pass: is it a link, a switch, an RNIC, or congestion? Assumes that the overlay is healthy.
+ Three kinds of tests: the faults that the fabric-wide search found for this case (``localization.search``), the
+suspect that slow pairs have in common (``localization.grouping``), and the queues of the ports that the case's
+trains wait in, during the anomaly against before. A deep queue at the blamed place turns the fault into congestion.
+Nats of a fault = gain - ln(number of suspects), its posterior odds under equal priors, capped: a model is never
+surer than its assumptions.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+from localization.cases import Clue, Ends, Outcome, ends_of
+from localization.faults import Fault
+from localization.links import LinkUse, usage_since
+from localization.patterns import issue_of
+from localization.queues import QueueTest
+from localization.scene import Scene, listing
+from localization.suspects import Suspect, component_of, egress_ports, words_of
+from schemas.diagnosis import Evidence, IssueId, PassTest, TracePass, Verdict
+
+MOST_NATS = 10.0
+SHARE = 0.5
+QUEUE_NATS = 8.0
+ASSUMPTION = "the overlay forwards every packet as it should"
+
+
+def underlay_pass(scene: Scene, ill: set[Ends]) -> Outcome:
+    """Runs the pass. ``ill``: unordered pairs with any open anomaly, of this case or another."""
+    outcome = Outcome(TracePass(pass_="underlay", assumption=ASSUMPTION, tests=(), verdict="clean", reason=""))
+    tests: list[PassTest] = []
+    _queue_tests(scene, outcome, tests)
+    blamed = _fault_tests(scene, outcome, tests) + _group_test(scene, outcome, tests)
+    uses = _link_tests(scene, ill, tests) if not blamed else []
+    verdict, reason = _conclude(scene, outcome, blamed, uses)
+    outcome.trace = TracePass(
+        pass_="underlay", assumption=ASSUMPTION, tests=tuple(tests), verdict=verdict, reason=reason
+    )
+    return outcome
+
+
+def _queue_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None:
+    """Queues on the pairs' paths (both ways: replies wait too) and at the ports of the blamed suspects."""
+    store, ports = scene.store, _ports(scene)
+    found = [store.queues.test(port, scene.onset_us, scene.t_us, scene.case.before) for port in sorted(ports)]
+    known = [test for test in found if test is not None]
+    scene.deep = [test for test in known if test.deep and ports[test.port] >= SHARE]
+    if not known:
+        result = "not observed" if "switch-queues" not in store.seen_topics else "too few samples"
+        detail = f"{len(ports)} switch ports on the way, none with enough samples before and since the onset"
+        tests.append(PassTest(test="queues", result=result, detail=detail))
+        return
+    worst = max(known, key=lambda test: (test.deep, test.nats, test.port))
+    result = "deep" if scene.deep else "flat"
+    tests.append(PassTest(test="queues", result=result, detail=f"{len(known)} ports on the way; {_queue_text(worst)}"))
+    outcome.evidence.append(
+        Evidence(topic="switch-queues", t_us=scene.t_us, ref=f"port:{worst.port}", text=_queue_text(worst))
+    )
+    for test in scene.deep:
+        nats = min(QUEUE_NATS, test.nats) * ports[test.port]
+        outcome.clues.append(Clue(f"port:{test.port}", nats, "congestion", None, "underlay", _queue_text(test)))
+
+
+def _queue_text(test: QueueTest) -> str:
+    grown = ", ".join(f"{name} +{number}" for name, number in sorted(test.grown.items()))
+    return (
+        f"port {test.port}: median {test.median:.0f} and upper quartile {test.upper:.0f} bytes in {test.samples}"
+        f" samples, before {test.before.median:.0f} and {test.before.upper:.0f} (95th percentile)"
+        f" in {test.before.samples}" + (f"; {grown}" if grown else "")
+    )
+
+
+def _ports(scene: Scene) -> dict[str, float]:
+    """Switch ports that the case's trains wait in, with the share of the case's pairs that pass them."""
+    topology = scene.topology
+    by_pair: dict[Ends, set[str]] = {}
+    for (src, dst), paths in scene.paths().items():
+        ports = by_pair.setdefault((src, dst) if src < dst else (dst, src), set())
+        for path in paths:
+            for cable in [topology.cables[link] for link in path if link in topology.cables]:
+                ends = ((cable.port_a, cable.node_a), (cable.port_b, cable.node_b))
+                ports.update(port for port, node in ends if not topology.is_rnic(node))
+    share: dict[str, float] = {}
+    for ports in by_pair.values():
+        for port in ports:
+            share[port] = share.get(port, 0.0) + 1.0 / len(by_pair)
+    for suspect in [*scene.case.faults, *([scene.case.group[0]] if scene.case.group else [])]:
+        share.update(dict.fromkeys(egress_ports(topology, suspect), 1.0))
+    return {port: round(number, 9) for port, number in share.items()}
+
+
+def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[str]:
+    watch = scene.store.watch
+    blamed = []
+    for fault in [fault for fault in watch.faults if fault.suspect in scene.case.faults]:
+        text = _fault_text(scene, fault)
+        tests.append(PassTest(test="likelihood", result=f"{fault.gain:.1f} nats", detail=text))
+        outcome.evidence.append(
+            Evidence(topic="pair-windows", t_us=scene.t_us, ref=_name(scene, fault.suspect), text=text)
+        )
+        nats = min(MOST_NATS, fault.gain - log(len(watch.routes.suspects.all)))
+        issue, shape = issue_of(scene, fault)
+        tests.append(PassTest(test="shape", result=issue or "no issue", detail=shape))
+        _blame(scene, outcome, fault.suspect, (nats, text), issue)
+        for rival, gain in fault.rivals:
+            text = f"{words_of(scene.topology, rival)} explains the losses nearly as well"
+            _blame(scene, outcome, rival, (nats - (fault.gain - gain), text), None)
+        blamed.append(words_of(scene.topology, fault.suspect))
+    if not blamed and watch.runner_up is not None:
+        suspect, gain = watch.runner_up
+        detail = f"best suspect of the last search: {words_of(scene.topology, suspect)}, {gain:.1f} nats"
+        tests.append(PassTest(test="likelihood", result=f"below {watch.penalty:.1f} nats", detail=detail))
+    return blamed
+
+
+def _name(scene: Scene, suspect: Suspect) -> str:
+    return component_of(scene.topology, suspect)
+
+
+def _fault_text(scene: Scene, fault: Fault) -> str:
+    return (
+        f"{words_of(scene.topology, fault.suspect)} loses {fault.loss:.2%}: {fault.lost} of {fault.sent} packets"
+        f" lost on routes over it, of {fault.pairs} pairs; {fault.gain:.1f} nats better than without it"
+        f" (needed {scene.store.watch.penalty:.1f}), {fault.support:.1f} without its strongest pair"
+    )
+
+
+def _blame(scene: Scene, outcome: Outcome, suspect: Suspect, found: tuple[float, str], issue: IssueId | None) -> None:
+    """A clue against a suspect; where its own queue is deep, against the queue, and less against the suspect."""
+    nats, text = found
+    ports = egress_ports(scene.topology, suspect)
+    deep = [test.port for test in scene.deep if test.port in ports]
+    if deep:
+        outcome.clues.append(Clue(f"port:{deep[0]}", nats, "congestion", None, "underlay", text))
+        nats -= QUEUE_NATS
+    if nats > 0.0:
+        outcome.clues.append(Clue(_name(scene, suspect), nats, "network_fault", issue, "underlay", text))
+
+
+def _group_test(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[str]:
+    if scene.case.group is None:
+        return []
+    suspect, nats = scene.case.group
+    slow = len({ends_of(anomaly) for anomaly in scene.case.members()})
+    text = f"{slow} slow pairs have {words_of(scene.topology, suspect)} in common, {nats:.1f} nats over chance"
+    tests.append(PassTest(test="common part", result=f"{nats:.1f} nats", detail=text))
+    _blame(scene, outcome, suspect, (min(MOST_NATS, nats), text), None)
+    return [words_of(scene.topology, suspect)]
+
+
+def _link_tests(scene: Scene, ill: set[Ends], tests: list[PassTest]) -> list[LinkUse]:
+    """Who else uses the links of the case's pairs."""
+    usage = usage_since(scene.store.watch, scene.onset_us)
+    own = {(src, dst) if src < dst else (dst, src) for src, dst in scene.pairs}
+    links = list(dict.fromkeys(link for paths in scene.paths().values() for path in paths for link in path))
+    uses = [usage.of_link(link, own, ill) for link in links[:32]]
+    for use in uses:
+        result = "acquitted" if use.acquitted else "not shared"
+        detail = f"{use.healthy} healthy pairs lost {use.lost} of {use.sent} packets on it since the onset"
+        tests.append(PassTest(test=f"link:{use.link}", result=result, detail=detail))
+    if not links:
+        detail = "no trace and no hash says which links the pairs use"
+        tests.append(PassTest(test="paths", result="not known", detail=detail))
+    return uses
+
+
+def _conclude(scene: Scene, outcome: Outcome, blamed: list[str], uses: list[LinkUse]) -> tuple[Verdict, str]:
+    if scene.deep:
+        return "suspect", f"queues on the way were deep: {listing([test.port for test in scene.deep])}"
+    if blamed:
+        return "suspect", f"what was lost or slow is explained best by {listing(blamed)}"
+    open_links = [use.link for use in uses if not use.acquitted]
+    if not uses:
+        outcome.wanted.append("traceroutes of the probed flows")
+        return "inconclusive", "the links of the pairs are not known"
+    if open_links:
+        outcome.wanted.append(f"probes of other pairs over {listing(open_links)}")
+        return "inconclusive", f"no healthy pair uses {listing(open_links)}, so nothing speaks for or against it"
+    slow = scene.case.symptom() == "high_latency"
+    if slow and "switch-queues" not in scene.store.seen_topics:
+        outcome.wanted.append("queue depths of the switches on the way")
+        return "inconclusive", "healthy pairs share every link, but no queue was observed"
+    return (
+        "clean",
+        "healthy pairs share every link on the way, and the queues did not grow: no fault there, not congestion",
+    )
