@@ -22,7 +22,10 @@ class TopicError(ValueError):
 
 
 class Topic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One topic: its key (a field of the value), who writes and reads it, what Kafka keeps, and its versions."""
+    """One topic: its key (a field of the value), who writes and reads it, what Kafka keeps, and its versions.
+
+    ``lasting``: a message holds until a later one replaces it, so one that comes late still counts, from then on.
+    """
 
     topic: str
     description: str
@@ -32,6 +35,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     consumers: tuple[str, ...]
     cleanup: Literal["delete", "compact"]
     retention_hours: int | None
+    lasting: bool = False
     versions: dict[int, str]
 
     @property

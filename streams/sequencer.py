@@ -4,8 +4,11 @@ Arrivals wait in buckets of one second of event time. When time has come far eno
 buckets are released, each sorted by (t_us, topic, producer, boot, seq). What arrives for a released second is late:
 counted, left out, never reopening a window.
 
-A key begins with its oldest waiting second, at most ``CATCH_UP_US`` back. What is older is late, except in compacted
-topics: a map of last week still holds, so it is handed out before the first second.
+A key begins with its oldest waiting second, at most ``CATCH_UP_US`` back; what is older is late.
+
+Maps and the like (``lasting`` topics) hold until they are replaced. One that comes late is not left out but counts
+from the next second on, before everything else of that second, and says so: its ``t_us`` is moved to that second's
+beginning, so that no engine concludes anything about the past from it.
 
 Re-delivery is recognised by (topic, producer id, boot, seq), kept ``SEEN_US`` behind the released time. A repeated
 number with *other* content is not a re-delivery but a broken producer, and refused; of the two the one that came first
@@ -20,6 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import structs
 
 from schemas.codec import BadRecord
 from schemas.envelope import Message
@@ -74,12 +79,19 @@ class Sequencer:
             self.counts.duplicate += 1
             return "duplicate"
         if self.released_us is not None and t_us <= self.released_us:
-            self.counts.late += 1
-            return "late"
+            if not topic_spec(topic).lasting:
+                self.counts.late += 1
+                return "late"
+            self._wait(turn, value, self.released_us + SECOND_US)
+        else:
+            self.waiting.setdefault(_second(t_us), {})[turn] = value
         self.seen.setdefault(stream, {})[producer.seq] = t_us
-        self.waiting.setdefault(_second(t_us), {})[turn] = value
         self.counts.new += 1
         return "new"
+
+    def _wait(self, turn: Turn, value: Message, second: int) -> None:
+        """A lasting message counts from the beginning of ``second`` on."""
+        self.waiting.setdefault(second, {})[turn] = structs.replace(value, t_us=second - SECOND_US + 1)
 
     def _recognise(self, turn: Turn, value: Message, seen_us: int) -> None:
         t_us, topic, producer_id, boot, seq = turn
@@ -96,8 +108,6 @@ class Sequencer:
             first = self._begin(until_us)
             if first is None:
                 return
-            for second in sorted(second for second in self.waiting if second < first):
-                yield from self._hand_out(second)
             self.released_us = first - SECOND_US
         for second in range(self.released_us + SECOND_US, until_us + 1, SECOND_US):
             yield from self._hand_out(second)
@@ -115,19 +125,21 @@ class Sequencer:
     def _begin(self, until_us: int) -> int | None:
         """The second with which this key begins; None = it does not begin yet."""
         oldest = until_us - CATCH_UP_US
-        for second in [second for second in self.waiting if second < oldest]:
-            self._drop_unless_lasting(second)
-        recent = min((second for second in self.waiting if second >= oldest), default=None)
-        first = until_us if recent is None and self.waiting else recent
-        return first if first is not None and first <= until_us else None
+        lasting = [item for second in list(self.waiting) if second < oldest for item in self._drop(second)]
+        first = min(self.waiting, default=until_us + 1)
+        if lasting:
+            first = min(first, until_us)
+            for turn, value in lasting:
+                self._wait(turn, value, first)
+        return first if first <= until_us else None
 
-    def _drop_unless_lasting(self, second: int) -> None:
+    def _drop(self, second: int) -> list[tuple[Turn, Message]]:
+        """Leaves out the messages of a second that is too old, but for the lasting ones, which it returns."""
         bucket = self.waiting.pop(second)
-        lasting = {turn: value for turn, value in bucket.items() if topic_spec(turn[1]).cleanup == "compact"}
+        lasting = [item for item in bucket.items() if topic_spec(item[0][1]).lasting]
         self.counts.new -= len(bucket) - len(lasting)
         self.counts.late += len(bucket) - len(lasting)
-        if lasting:
-            self.waiting[second] = lasting
+        return lasting
 
     def _forget(self, before_us: int) -> None:
         for stream, seqs in list(self.seen.items()):
@@ -139,13 +151,11 @@ class Sequencer:
 
     def settled(self) -> Sequencer:
         """A copy without the waiting messages and without what is known of them: they will be delivered again."""
-        released_us = -1 if self.released_us is None else self.released_us
-        seen = {
-            stream: {seq: t_us for seq, t_us in seqs.items() if t_us <= released_us}
-            for stream, seqs in self.seen.items()
-        }
-        waiting = sum(len(bucket) for bucket in self.waiting.values())
-        counts = Counts(self.counts.new - waiting, self.counts.duplicate, self.counts.late)
+        seen = {stream: dict(seqs) for stream, seqs in self.seen.items()}
+        waiting = [turn for bucket in self.waiting.values() for turn in bucket]
+        for _, topic, producer_id, boot, seq in waiting:
+            seen[topic, producer_id, boot].pop(seq, None)
+        counts = Counts(self.counts.new - len(waiting), self.counts.duplicate, self.counts.late)
         return Sequencer(self.released_us, {}, {stream: seqs for stream, seqs in seen.items() if seqs}, counts)
 
 

@@ -99,6 +99,8 @@ def _facts(spec: Topic) -> str:
         f"- Written by {', '.join(spec.producers)}; read by {', '.join(spec.consumers)}.",
         f"- JSON Schema: {schemas}.",
     ]
+    if spec.lasting:
+        lines.append("- A message holds until a later one replaces it: one that comes late still counts, from then on.")
     if len(spec.versions) > 1:
         lines += [f"- Version {version}: {words}." for version, words in sorted(spec.versions.items())]
     return "\n".join(lines)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from schemas.codec import BadRecord
-from schemas.folding import Event, TimeReached
+from schemas.folding import Event, Observation, TimeReached
 from schemas.instants import SECOND_US
 from schemas.maps import EndpointMap
 from schemas.telemetry import DeviceEvent
@@ -153,6 +153,33 @@ def test_a_key_that_has_only_an_old_map_begins_now() -> None:
     sequencer.admit("endpoint-map", old_map(100, seq=1))
     assert release(sequencer, 10_000) == ["map1", "T10000"]
     assert sequencer.admit("endpoint-map", old_map(100, seq=1)) == "duplicate"
+
+
+def test_an_old_map_does_not_wait_for_measurements() -> None:
+    sequencer = admitted(device_event(10_006, seq=2))
+    sequencer.admit("endpoint-map", old_map(100, seq=1))
+    assert release(sequencer, 10_000) == ["map1", "T10000"]
+
+
+def test_a_late_map_counts_from_the_next_second_on() -> None:
+    sequencer = admitted(device_event(1, seq=1), device_event(3, seq=2))
+    release(sequencer, 2)
+    assert sequencer.admit("endpoint-map", old_map(0.5, seq=1)) == "new"
+    events = list(sequencer.release(at(3)))
+    assert names(events) == ["map1", "a2", "T3"]
+    assert isinstance(events[0], Observation)
+    assert events[0].value.t_us == at(2.000001)
+    assert sequencer.admit("endpoint-map", old_map(0.5, seq=1)) == "duplicate"
+    assert sequencer.counts.late == 0
+
+
+def test_a_late_map_that_waits_is_not_settled() -> None:
+    sequencer = admitted(device_event(1, seq=1))
+    release(sequencer, 2)
+    sequencer.admit("endpoint-map", old_map(0.5, seq=1))
+    settled = sequencer.settled()
+    assert settled.admit("endpoint-map", old_map(0.5, seq=1)) == "new"
+    assert release(settled, 3) == ["map1", "T3"]
 
 
 def test_catches_up_from_the_oldest_message_within_the_bound() -> None:
