@@ -9,8 +9,8 @@ producer, boot and sequence number. After all observations with ``t_us`` <= a wh
 second, exactly once per second, also when nothing was observed: silence is noticed through it.
 
 What comes too late is left out, except a map or the like (``Topic.lasting``): it counts from the next second on, its
-``t_us`` moved to that second's beginning. So ``t_us`` never lies before the last ``TimeReached``, and an emission that is
-stamped with it never comes late to the next stage. A late map may be older than one seen before: compare versions.
+``t_us`` moved to that second's beginning. So ``t_us`` never lies before the last ``TimeReached``, and an emission that
+is stamped with it never comes late to the next stage. A late map may be older than one seen before: compare versions.
 """
 
 from __future__ import annotations
