@@ -2,7 +2,7 @@
 
 Messages are only stored; the traffic is looked at when there is new evidence: every ``evidence_s`` at first, then less
 and less often as the evidence grows (by 15 %), every ``review_s`` once a skeleton is trusted, and then in full only
-when the evidence has grown by 30 % or the window has moved on by a seventh: in between, only whether the traffic
+when the evidence has grown by half or the window has moved on by a seventh: in between, only whether the traffic
 still repeats. A new endpoint map with other endpoints drops the skeleton and demands fresh evidence.
 
 An update is sent when state, structure, endpoint map or the kind of reason changes, or the confidence by 0.1; its
@@ -101,7 +101,7 @@ class SkeletonEngine:
     def _full_look_due(self, state: JobState, since_us: int, t_us: int) -> bool:
         if state.candidate is not None:
             return True
-        grown = (t_us - since_us) >= 1.3 * max(state.looked_us - state.since_us, 1)
+        grown = (t_us - since_us) >= 1.5 * max(state.looked_us - state.since_us, 1)
         return grown or t_us - state.looked_us >= micros(self.parameters.window_s) // 7
 
 

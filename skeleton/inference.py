@@ -20,6 +20,7 @@ from schemas.maps import Parallelism
 from schemas.skeletons import Edge, Group
 from skeleton.bursts import BurstLog
 from skeleton.counters import CounterLog
+from skeleton.matching import Matches, match_bursts
 from skeleton.membership import Membership
 from skeleton.parameters import SkeletonParameters
 from skeleton.periodicity import Period, find_period, job_activity
@@ -70,7 +71,7 @@ def infer(
     refusal, reason = _refusal(traffic, period, parameters)
     if refusal or period is None:
         return Inference(Structure(), period, 0.0, 0.0, refusal, reason, _evidence(traffic, period))
-    findings = _examine_rails(counters, traffic, membership, since_us, period)
+    findings = _examine_rails((counters, bursts), traffic, membership, since_us, period)
     structure = Structure(
         build_groups(findings, membership), build_edges(findings, membership), _parallelism(findings, membership)
     )
@@ -109,8 +110,9 @@ def _refusal(traffic: Traffic, period: Period | None, parameters: SkeletonParame
 
 
 def _examine_rails(
-    counters: CounterLog, traffic: Traffic, membership: Membership, since_us: int, period: Period
+    logs: tuple[CounterLog, BurstLog], traffic: Traffic, membership: Membership, since_us: int, period: Period
 ) -> list[RailFinding]:
+    counters, bursts = logs
     findings = []
     for rail, members in membership.by_rail().items():
         names = [membership.names[index] for index in members]
@@ -124,9 +126,15 @@ def _examine_rails(
             traffic.tx[rows],
             traffic.rx[rows],
             tuple(poll_clocks(counters, names)),
+            _match(bursts, names, since_us),
         )
         findings.append(examine(view, period.period_s))
     return findings
+
+
+def _match(bursts: BurstLog, names: list[str], since_us: int) -> Matches | None:
+    series = [bursts.series[name] for name in names if name in bursts.series]
+    return match_bursts(series, since_us) if len(series) == len(names) else None
 
 
 def _parallelism(findings: list[RailFinding], membership: Membership) -> Parallelism:

@@ -21,8 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import pdist
 
 from skeleton.balance import divisors
 
@@ -66,6 +64,9 @@ def _magnitudes(rates: FloatArray, window: int) -> FloatArray:
 
 
 def _cluster(feature: FloatArray) -> Partition | None:
+    from scipy.cluster.hierarchy import fcluster, linkage  # a third of a second, and most jobs never come here
+    from scipy.spatial.distance import pdist
+
     length = np.sqrt((feature**2).sum(axis=1, keepdims=True))
     if (length <= 0).any():
         return None

@@ -1,9 +1,11 @@
 """What plays out on one rail? The strongest finding that the evidence supports, tried in this order:
 
 1. replicas from the balance of sent and received bytes (``balance``), stages from peeling them (``chains``);
-2. stages from the course of the traffic (``profiles``), replicas unknown;
-3. one group, if there is no pipeline and everybody does the same;
-4. nothing.
+2. the same from matched bursts (``matching``, ``collectives``);
+3. stages from the course of the traffic (``profiles``), replicas unknown;
+4. one group, if there is no pipeline and everybody does the same;
+5. nothing.
+Where replicas are known, matched bursts then tell which endpoints of a stage have collectives with each other.
 """
 
 from __future__ import annotations
@@ -15,10 +17,17 @@ from numpy.typing import NDArray
 
 from skeleton.balance import find_pipelines
 from skeleton.chains import bring_into_line, order_stages
+from skeleton.collectives import Collectives, align_chains, ends_meet, find_collectives, find_message_chains
+from skeleton.matching import Matches
 from skeleton.profiles import find_groups, order_groups
-from skeleton.structure import Members, RailFinding
+from skeleton.structure import CircleKind, Members, RailFinding
 
 FloatArray = NDArray[np.float64]
+
+Circles = tuple[tuple[CircleKind, Members], ...]
+
+EXPLAINED = 0.98
+"""Share of the sent bytes whose receivers must have been found before bursts may rule a pair out."""
 
 MOST_DEBT = 0.02
 """Share of bytes that may contradict a pipeline order: blur of clocks and of retransmissions."""
@@ -43,13 +52,14 @@ class RailTraffic:
     grid_tx: FloatArray
     grid_rx: FloatArray
     polled_by: tuple[int, ...]
+    matches: Matches | None
 
 
 def examine(traffic: RailTraffic, period_s: float) -> RailFinding:
     """The finding for one rail, of a job with this period."""
     if len(traffic.members) == 1:
         return RailFinding(traffic.rail, traffic.members, "single", (traffic.members,))
-    found = _pipelines(traffic) or _stages(traffic, period_s)
+    found = _pipelines(traffic) or _matched(traffic) or _stages(traffic, period_s)
     if found is not None:
         return found
     if _all_alike(traffic):
@@ -69,13 +79,72 @@ def _pipelines(traffic: RailTraffic) -> RailFinding | None:
     if debt > MOST_DEBT:
         return None
     rows, _ = bring_into_line([chain.rows for chain in chains], balance, collective)
-    replicas = tuple(tuple(traffic.members[row] for row in chain) for chain in rows)
-    stages = tuple(tuple(sorted(stage)) for stage in zip(*replicas, strict=True))
-    shared = _ends_carry_more(traffic.tx, [list(stage) for stage in zip(*rows, strict=True)])
-    clarity = 1.0 - 0.5 * debt / MOST_DEBT * 0.1 - 0.01
+    return _paired(traffic, tuple(rows), clarity=0.99 - 0.04 * debt / MOST_DEBT)
+
+
+def _matched(traffic: RailTraffic) -> RailFinding | None:
+    """What bursts alone tell: pipelines, or groups without any."""
+    matches = traffic.matches
+    if matches is None or matches.explained < EXPLAINED:
+        return None
+    collectives = find_collectives(matches)
+    if all(one.collective for one in matches.classes) and collectives.complete:
+        circles = _circles(traffic, collectives, (tuple(range(len(traffic.members))),))
+        return RailFinding(traffic.rail, traffic.members, "single", circles=circles, clarity=0.98)
+    chains = find_message_chains(matches, len(traffic.members))
+    return _paired(traffic, align_chains(chains, collectives), clarity=0.98) if chains else None
+
+
+def _paired(traffic: RailTraffic, chains: tuple[tuple[int, ...], ...], clarity: float) -> RailFinding:
+    """The finding for known pipelines (rows, first stage first), with what bursts add to it."""
+    stages = tuple(tuple(sorted(stage)) for stage in zip(*chains, strict=True))
+    circles: Circles = ()
+    if traffic.matches is not None and traffic.matches.explained >= EXPLAINED:
+        collectives = find_collectives(traffic.matches)
+        circles = _circles(traffic, collectives, stages) if collectives.complete else ()
+    shared = traffic.matches is not None and ends_meet(traffic.matches, chains)
+    if not shared and traffic.tx is not None:
+        shared = _ends_carry_more(traffic.tx, [list(stage) for stage in stages])
     return RailFinding(
-        traffic.rail, traffic.members, "paired", stages, replicas, ordered=True, shared_ends=shared, clarity=clarity
+        traffic.rail,
+        traffic.members,
+        "paired",
+        tuple(_members(traffic, stage) for stage in stages),
+        tuple(_members(traffic, chain) for chain in chains),
+        circles,
+        ordered=True,
+        shared_ends=shared,
+        clarity=clarity,
     )
+
+
+def _circles(traffic: RailTraffic, collectives: Collectives, stages: tuple[tuple[int, ...], ...]) -> Circles:
+    """Groups that have collectives inside a stage. Where two overlap, the busier is taken for expert parallelism."""
+    stage_of = {row: number for number, stage in enumerate(stages) for row in stage}
+    bursts: dict[tuple[int, ...], float] = {}
+    for system in collectives.systems:
+        if not _inside(system.groups, stage_of):
+            continue
+        for group in system.groups:
+            for stage in range(len(stages)):
+                part = tuple(row for row in group if stage_of[row] == stage)
+                if len(part) > 1:
+                    bursts[part] = max(bursts.get(part, 0.0), system.bursts)
+    return tuple((_circle_kind(group, bursts), _members(traffic, group)) for group in sorted(bursts))
+
+
+def _circle_kind(group: tuple[int, ...], bursts: dict[tuple[int, ...], float]) -> CircleKind:
+    rarer = (other for other in bursts if bursts[other] < bursts[group] and set(other) & set(group))
+    return "ep" if next(rarer, None) is not None else "dp"
+
+
+def _inside(groups: tuple[tuple[int, ...], ...], stage_of: dict[int, int]) -> bool:
+    """Whether some group has two members in one stage (else it links stages, as a shared embedding does)."""
+    return any(len({stage_of[row] for row in group}) < len(group) for group in groups)
+
+
+def _members(traffic: RailTraffic, rows: tuple[int, ...]) -> Members:
+    return tuple(traffic.members[row] for row in rows)
 
 
 def _ends_carry_more(tx: FloatArray, stages: list[list[int]]) -> bool:

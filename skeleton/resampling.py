@@ -10,7 +10,9 @@ Units: bytes per second. Cost: about 40 us per endpoint for 15 minutes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,13 +52,25 @@ def resample(
         return None
     grid = np.arange(start_us, end_us + 1, SECOND_US, dtype=np.int64)
     tx, rx = np.empty((len(names), len(grid) - 1)), np.empty((len(names), len(grid) - 1))
-    for index, name in enumerate(names):
+    for instants, rows in _sampled_together(counters, names):
+        series = [counters.series[names[row]] for row in rows]
+        unknown = _unknown(series, instants, grid, gap_s)
+        tx[rows] = _rates(np.array([one.tx for one in series]), instants, grid, unknown)
+        rx[rows] = _rates(np.array([one.rx for one in series]), instants, grid, unknown)
+    for row, name in enumerate(names):
+        if name not in counters.series or len(counters.series[name].t_us) < 2:
+            tx[row], rx[row] = _from_bursts(bursts.series.get(name), grid)
+    return Traffic(start_us, tx, rx)
+
+
+def _sampled_together(counters: CounterLog, names: tuple[str, ...]) -> list[tuple[NDArray[np.int64], list[int]]]:
+    """Endpoints that have counters, grouped by equal sampling instants."""
+    groups: dict[bytes, tuple[NDArray[np.int64], list[int]]] = {}
+    for row, name in enumerate(names):
         series = counters.series.get(name)
         if series is not None and len(series.t_us) > 1:
-            tx[index], rx[index] = _from_counters(series, grid, gap_s)
-        else:
-            tx[index], rx[index] = _from_bursts(bursts.series.get(name), grid)
-    return Traffic(start_us, tx, rx)
+            groups.setdefault(series.t_us.tobytes(), (series.t_us, []))[1].append(row)
+    return list(groups.values())
 
 
 def _span(counters: CounterSeries | None, bursts: BurstSeries | None, since_us: int) -> tuple[int, int] | None:
@@ -69,21 +83,31 @@ def _span(counters: CounterSeries | None, bursts: BurstSeries | None, since_us: 
     return (max(first, since_us), last) if last > max(first, since_us) else None
 
 
-def _from_counters(series: CounterSeries, grid: NDArray[np.int64], gap_s: float) -> tuple[FloatArray, FloatArray]:
-    at = (series.t_us - grid[0]).astype(np.float64)
-    points = (grid - grid[0]).astype(np.float64)
-    apart = np.diff(at, prepend=at[0])
-    lost = np.isnan(series.tx) | (apart > gap_s * SECOND_US)
-    lost[0] = False
-    unknown = np.diff(np.interp(points, at, np.cumsum(np.where(lost, apart, 0.0)))) > 0
-    unknown |= (points[:-1] < at[0]) | (points[1:] > at[-1])
-    sides = []
-    for increments in (series.tx, series.rx):
-        total = np.cumsum(np.where(np.isnan(increments), 0.0, increments.astype(np.float64)))
-        rate = np.diff(np.interp(points, at, total))
-        rate[unknown] = np.nan
-        sides.append(rate)
-    return sides[0], sides[1]
+def _unknown(
+    series: Sequence[CounterSeries], instants: NDArray[np.int64], grid: NDArray[np.int64], gap_s: float
+) -> NDArray[np.bool_]:
+    """Seconds of each series that overlap a reset or a hole, or lie outside its samples; shape (series, seconds)."""
+    apart = np.diff(instants, prepend=instants[0])
+    lost = np.isnan(np.array([one.tx for one in series])) | (apart > gap_s * SECOND_US)
+    lost[:, 0] = False
+    unknown = np.diff(_interpolate(np.cumsum(np.where(lost, apart, 0), axis=1), instants, grid), axis=1) > 0
+    return np.asarray(unknown | (grid[:-1] < instants[0]) | (grid[1:] > instants[-1]), dtype=np.bool_)
+
+
+def _rates(
+    increments: NDArray[np.float32], instants: NDArray[np.int64], grid: NDArray[np.int64], unknown: NDArray[np.bool_]
+) -> FloatArray:
+    total = np.cumsum(np.nan_to_num(increments).astype(np.float64), axis=1)
+    return np.where(unknown, np.nan, np.diff(_interpolate(total, instants, grid), axis=1))
+
+
+def _interpolate(values: NDArray[Any], instants: NDArray[np.int64], grid: NDArray[np.int64]) -> FloatArray:
+    """Rows of values known at ``instants``, linearly interpolated at ``grid`` and constant outside."""
+    after = np.clip(np.searchsorted(instants, grid), 1, len(instants) - 1)
+    weight = (grid - instants[after - 1]) / (instants[after] - instants[after - 1])
+    weight = np.clip(weight, 0.0, 1.0)
+    before = values[:, after - 1]
+    return np.asarray(before + (values[:, after] - before) * weight)  # exactly constant where the values are
 
 
 def _from_bursts(series: BurstSeries | None, grid: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
@@ -99,7 +123,7 @@ def _from_bursts(series: BurstSeries | None, grid: NDArray[np.int64]) -> tuple[F
 
 
 def cumulative(
-    start_us: NDArray[np.int64], end_us: NDArray[np.int64], size: FloatArray, grid: NDArray[np.int64]
+    start_us: NDArray[np.int64], end_us: NDArray[np.int64], size: NDArray[np.floating[Any]], grid: NDArray[np.int64]
 ) -> FloatArray:
     """Bytes moved by each instant of ``grid``, bursts spread evenly over [start, end] (at least 1 us)."""
     if not len(start_us):

@@ -1,9 +1,10 @@
 """From what was found on each rail to groups and edges, and nothing that was not found.
 
 Edges of a rail, by what is known of it (never within a host, never between rails: no evidence here can show those):
-- replicas and their stages ("paired"): a clique over the endpoints of one stage (``dp``), neighbours in the pipeline of
-  one replica (``pp``), and, if both ends of the pipeline carry more than the middle, first with last stage (``emb``, a
-  shared embedding: not proven by counters, and cheap to probe);
+- replicas and their stages ("paired"): a clique over each group that has collectives (``dp``, ``ep``; without bursts:
+the
+  endpoints of one stage), neighbours in the pipeline of one replica (``pp``), and first with last stage (``emb``) if
+  they were seen to exchange, or if both carry more than the middle (a shared embedding, cheap to probe);
 - stages but not which endpoints form a replica ("staged"): the cliques, and *all* pairs of neighbouring stages; of all
   stages, if their order is not known;
 - no pipeline at all, all endpoints alike ("single"): one ``dp`` clique;
@@ -21,13 +22,16 @@ from schemas.skeletons import Edge, Group
 from skeleton.membership import Membership
 
 Knowledge = Literal["paired", "staged", "single", "unresolved"]
+CircleKind = Literal["dp", "ep", "unknown"]
 Members = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RailFinding:
     """What is known of one rail. ``stages``: endpoint indices per stage, in pipeline order if ``ordered``;
-    ``replicas``: endpoint indices in pipeline order. ``clarity``: probability-like score of the finding, 0..1.
+    ``replicas``: endpoint indices in pipeline order; ``circles``: groups that have collectives ((kind, members);
+    none: the stages); ``shared_ends``: first and last stage exchange too. ``clarity``: how clearly all this stands
+    out, 0..1.
     """
 
     rail: int
@@ -35,18 +39,24 @@ class RailFinding:
     knowledge: Knowledge
     stages: tuple[Members, ...] = ()
     replicas: tuple[Members, ...] = ()
+    circles: tuple[tuple[CircleKind, Members], ...] = ()
     ordered: bool = False
     shared_ends: bool = False
     clarity: float = 1.0
+
+    def collective_groups(self) -> tuple[tuple[CircleKind, Members], ...]:
+        """Groups whose members all exchange traffic."""
+        if self.knowledge == "unresolved":
+            return (("unknown", self.members),)
+        return self.circles or tuple(("dp", stage) for stage in self.stages or (self.members,))
 
 
 def build_groups(findings: Iterable[RailFinding], membership: Membership) -> tuple[Group, ...]:
     """Groups in a fixed order; members in pipeline order for ``pp``, else ascending."""
     groups: list[Group] = []
     for finding in findings:
-        kind: Literal["dp", "unknown"] = "unknown" if finding.knowledge == "unresolved" else "dp"
-        stages = finding.stages if finding.stages else (finding.members,)
-        groups += [Group(kind=kind, members=_names(sorted(s), membership), rail=finding.rail) for s in stages]
+        for kind, members in finding.collective_groups():
+            groups.append(Group(kind=kind, members=_names(sorted(members), membership), rail=finding.rail))
         groups += [Group(kind="pp", members=_names(r, membership), rail=finding.rail) for r in finding.replicas]
     return tuple(groups)
 
@@ -64,18 +74,14 @@ def build_edges(findings: Iterable[RailFinding], membership: Membership) -> tupl
 
 
 def _pairs(finding: RailFinding) -> list[tuple[str, Iterable[tuple[int, int]]]]:
-    if finding.knowledge == "unresolved":
-        return [("unknown", combinations(finding.members, 2))]
-    if finding.knowledge == "single":
-        return [("dp", combinations(finding.members, 2))]
     found: list[tuple[str, Iterable[tuple[int, int]]]] = []
     if finding.knowledge == "paired":
         found += [("pp", pairwise(chain)) for chain in finding.replicas]
         if finding.shared_ends and len(finding.stages) > 2:
             found += [("emb", [(chain[0], chain[-1])]) for chain in finding.replicas]
-    else:
+    elif finding.knowledge == "staged":
         found += [("pp", product(a, b)) for a, b in _adjacent(finding)]
-    return found + [("dp", combinations(stage, 2)) for stage in finding.stages]
+    return found + [(kind, combinations(group, 2)) for kind, group in finding.collective_groups()]
 
 
 def _adjacent(finding: RailFinding) -> Iterable[tuple[Members, Members]]:

@@ -1,0 +1,201 @@
+"""Whose sent bursts are whose received bursts? Partners of each endpoint from the time and size of what both report.
+
+A transfer from A to B is a burst sent by A and a burst received by B with the same start, end and bytes, up to the
+errors of their clocks and of their edge detection. Bursts of one size on one rail make a *class*. For each burst that
+A sends, S = the endpoints that received such a burst at that time. What A does in a class is one of two things:
+- a collective: the same partners every time. They are those in nine tenths of its sets;
+- messages to few targets in turn: S is then one of few sets that come back again and again, sometimes with a
+  bystander that happened to receive the same at the same time. The smallest recurring sets are the targets; a set that
+  contains one of them is that one plus bystanders.
+Endpoints that always act together can't be told apart by this and are all partners: too many, never too few.
+
+How blunt the edges are is measured, class by class: every sent burst has a receiver on the rail, so the distance to the
+nearest burst received by another endpoint bounds the error. A collective has many receivers of which the nearest says
+little about the farthest, so there more is allowed; it costs only bystanders.
+Cost: O(m log m) for the m bursts kept per rail (see ``bursts``), and m x n bits for n endpoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skeleton.bursts import BurstSeries
+
+SAME_SIZE = 0.01
+"""Relative difference of bytes up to which two bursts may be the same transfer."""
+
+ALWAYS = 0.9
+RECURRING = 0.1
+LEAST_BURSTS = 3
+"""A class of which an endpoint sent fewer bursts says nothing."""
+
+SHARPEST_US, BLUNTEST_US = 200.0, 60_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Partners:
+    """What one endpoint (row) does in one class: ``sets`` of partner rows, each those of a collective or a target."""
+
+    row: int
+    size: float
+    bursts: int
+    sets: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BurstClass:
+    """Bursts of one size. ``together``: share that their sender received as well at the same time (1 = collective)."""
+
+    size: float
+    together: float
+    tolerance_us: float
+    partners: tuple[Partners, ...]
+
+    @property
+    def collective(self) -> bool:
+        """Whether everybody always sends and receives at once, each with the same partners."""
+        return self.together >= ALWAYS and all(len(one.sets) <= 1 for one in self.partners)
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """All classes; ``explained`` = share of the sent bytes whose receivers are among the partners found."""
+
+    classes: tuple[BurstClass, ...]
+    explained: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Bursts of a rail in columns: row of the endpoint, start, end, bytes, class of size."""
+
+    row: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    size: NDArray[np.float64]
+    kind: NDArray[np.int64]
+
+    def select(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> _Table:
+        return _Table(self.row[chosen], self.start[chosen], self.end[chosen], self.size[chosen], self.kind[chosen])
+
+
+def match_bursts(series: Sequence[BurstSeries], since_us: int) -> Matches | None:
+    """Partners among the endpoints of one rail, by their position in ``series``, from bursts since ``since_us``.
+
+    None: not everybody reported bursts.
+    """
+    if len(series) < 2 or any(len(one.start_us) < LEAST_BURSTS for one in series):
+        return None
+    table, sent = _gather(series, since_us)
+    clock_us = 2.0 * max(one.error_us for one in series)
+    classes, explained, total = [], 0.0, 0.0
+    for kind in np.unique(table.kind[sent]):
+        going, coming = table.select(sent & (table.kind == kind)), table.select(~sent & (table.kind == kind))
+        found, matched = _match_class(going, coming, len(series), clock_us)
+        classes.append(found)
+        explained += float(going.size[matched].sum())
+        total += float(going.size.sum())
+    return Matches(tuple(classes), explained / total if total > 0 else 0.0)
+
+
+def _gather(series: Sequence[BurstSeries], since_us: int) -> tuple[_Table, NDArray[np.bool_]]:
+    """All bursts between the instants from and up to which everybody's bursts of their class are known;
+    which were sent.
+    """
+    row = np.concatenate([np.full(len(one.start_us), number) for number, one in enumerate(series)])
+    start = np.concatenate([one.start_us for one in series])
+    end = np.concatenate([one.end_us for one in series])
+    size = np.concatenate([one.size for one in series]).astype(np.float64)
+    sent = np.concatenate([one.sent for one in series])
+    table = _Table(row, start, end, size, _classes(size))
+    known = (end <= min(one.heard_us for one in series)) & (start >= since_us)
+    complete = np.zeros(int(table.kind.max()) + 1, np.int64)
+    np.maximum.at(complete, table.kind, np.concatenate([one.complete_since() for one in series]))
+    known &= start >= complete[table.kind]
+    return table.select(known), sent[known]
+
+
+def _classes(size: NDArray[np.float64]) -> NDArray[np.int64]:
+    """A number per burst: sizes that form a chain of small steps are one class."""
+    order = np.argsort(size, kind="stable")
+    ordered = np.maximum(size[order], 1.0)
+    steps = np.concatenate([[0], np.cumsum(ordered[1:] > ordered[:-1] * (1.0 + SAME_SIZE))])
+    kinds = np.empty(len(size), dtype=np.int64)
+    kinds[order] = steps
+    return kinds
+
+
+def _match_class(going: _Table, coming: _Table, rows: int, clock_us: float) -> tuple[BurstClass, NDArray[np.bool_]]:
+    """What is done in one class, and which sent bursts that explains."""
+    own = _meetings(going, coming, rows, SHARPEST_US)[np.arange(len(going.row)), going.row]
+    together = float(own.mean()) if len(own) else 0.0
+    tolerance_us = _tolerance(going, coming, together >= ALWAYS, clock_us)
+    met = _meetings(going, coming, rows, tolerance_us)
+    met[np.arange(len(met)), going.row] = False
+    partners = []
+    matched = np.zeros(len(met), dtype=bool)
+    for row in np.unique(going.row):
+        mine = np.nonzero(going.row == row)[0]
+        if len(mine) >= LEAST_BURSTS:
+            sets = _recurring(met[mine])
+            partners.append(Partners(int(row), float(np.median(going.size[mine])), len(mine), sets))
+            for found in sets:
+                matched[mine] |= met[mine][:, list(found)].all(axis=1)
+    size = float(np.median(going.size)) if len(own) else 0.0
+    return BurstClass(size, together, tolerance_us, tuple(partners)), matched
+
+
+def _tolerance(going: _Table, coming: _Table, collective: bool, clock_us: float) -> float:
+    """How far apart the reports of one transfer may be, us."""
+    order = np.argsort(coming.start, kind="stable")
+    there = coming.select(order)
+    place = np.searchsorted(there.start, going.start)
+    nearest = np.full(len(going.start), np.inf)
+    for step in (-3, -2, -1, 0, 1, 2) if len(order) else ():
+        other = np.clip(place + step, 0, len(order) - 1)
+        apart = np.abs(there.start[other] - going.start).astype(np.float64)
+        nearest = np.where(there.row[other] != going.row, np.minimum(nearest, apart), nearest)
+    nearest = nearest[np.isfinite(nearest)]
+    if not len(nearest):
+        return SHARPEST_US
+    measured = 6.0 * np.quantile(nearest, 0.9) if collective else 1.5 * np.quantile(nearest, 0.99)
+    return float(min(max(measured, clock_us, SHARPEST_US), BLUNTEST_US))
+
+
+def _meetings(going: _Table, coming: _Table, rows: int, tolerance_us: float) -> NDArray[np.bool_]:
+    """Which rows received a burst like each sent one, shape (bursts, rows)."""
+    met = np.zeros((len(going.row), rows), dtype=bool)
+    there = coming.select(np.argsort(coming.start, kind="stable"))
+    first = np.searchsorted(there.start, going.start - tolerance_us)
+    count = np.searchsorted(there.start, going.start + tolerance_us, side="right") - first
+    burst = np.repeat(np.arange(len(going.row)), count)
+    place = np.arange(len(burst)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+    alike = np.abs(there.end[place] - going.end[burst]) <= tolerance_us
+    alike &= np.abs(there.size[place] - going.size[burst]) <= SAME_SIZE * going.size[burst]
+    met[burst[alike], there.row[place[alike]]] = True
+    return met
+
+
+def _recurring(met: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:
+    """The partner sets behind the sets of one endpoint in one class, shape (bursts, rows)."""
+    constant = np.nonzero(met.mean(axis=0) >= ALWAYS)[0]
+    if len(constant):
+        return (tuple(int(row) for row in constant),)
+    found: list[tuple[int, ...]] = []
+    for rows in sorted(_frequent(met, max(2.0, RECURRING * len(met))), key=lambda rows: (len(rows), rows)):
+        if not any(set(smaller) <= set(rows) for smaller in found):
+            found.append(rows)
+    return tuple(found)
+
+
+def _frequent(met: NDArray[np.bool_], least: float) -> list[tuple[int, ...]]:
+    """The sets, other than the empty one, that occur at least so often."""
+    packed = np.packbits(met[met.any(axis=1)], axis=1)
+    whole = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, places, counts = np.unique(whole, return_index=True, return_counts=True)
+    bits = np.unpackbits(packed[places[counts >= least]], axis=1, count=met.shape[1])
+    return [tuple(int(row) for row in np.nonzero(one)[0]) for one in bits]
