@@ -38,7 +38,9 @@ class KafkaSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where Kafka is. ``prefix`` stands before topics and groups; ``librdkafka`` goes to confluent-kafka as it is.
 
     ``url`` is a list of ``host:port``, separated by commas. ``partitions`` and ``replication`` are used when topics are
-    created. Records of more than ``max_message_bytes`` are not parsed but go to the dead letters.
+    created. Records of more than ``max_message_bytes`` are not parsed but go to the dead letters. A worker that is
+    silent for ``session_s`` is given up, and its partitions go to others. A broker may hold a worker's read for up to
+    ``fetch_wait_ms`` when there is nothing to read.
     """
 
     url: Url = "localhost:9092"
@@ -46,18 +48,22 @@ class KafkaSettings(Struct, frozen=True, forbid_unknown_fields=True):
     partitions: Annotated[int, Meta(ge=1)] = 4
     replication: Annotated[int, Meta(ge=1)] = 1
     max_message_bytes: Annotated[int, Meta(ge=1024)] = MAX_BYTES
+    session_s: Annotated[float, Meta(ge=6, le=300)] = 30.0
+    fetch_wait_ms: Annotated[int, Meta(ge=1, le=5000)] = 500
     librdkafka: dict[str, str | int | float | bool] = {}
 
 
 class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The Faust worker. ``ticker``: make ticks from the wall clock (a replay brings its own).
 
-    ``stages`` are the stages that this worker runs, ``data_dir`` holds its tables, kept in ``store``. Every
+    ``stages`` are the stages that this worker runs; ``pipeline`` all that run somewhere, whose ticks it waits for.
+    ``data_dir`` holds its tables, kept in ``store``. Every
     ``checkpoint_s`` seconds of event time it writes down its state. ``web_port`` 0 = any free port. Past
     ``dead_letters_per_minute`` records that can't be used it stops, because something bigger is wrong.
     """
 
     stages: Annotated[tuple[str, ...], Meta(min_length=1)] = tuple(STAGES)
+    pipeline: Annotated[tuple[str, ...], Meta(min_length=1)] = tuple(STAGES)
     data_dir: str = ".skeletonhunter"
     store: Literal["memory", "rocksdb"] = "memory"
     checkpoint_s: Annotated[float, Meta(gt=0)] = 10.0
@@ -123,12 +129,16 @@ def load_settings(
 
 def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
     """What the types can't express: (field, what is wrong with it)."""
-    stages = settings.worker.stages
-    for index, stage in enumerate(stages):
-        if stage not in STAGES:
-            yield "worker.stages", f"Expected one of {', '.join(STAGES)}, got {stage!r}"
-        if stage in stages[:index]:
-            yield "worker.stages", f"Stage {stage!r} is listed twice"
+    worker = settings.worker
+    for name, stages in (("worker.stages", worker.stages), ("worker.pipeline", worker.pipeline)):
+        for index, stage in enumerate(stages):
+            if stage not in STAGES:
+                yield name, f"Expected one of {', '.join(STAGES)}, got {stage!r}"
+            if stage in stages[:index]:
+                yield name, f"Stage {stage!r} is listed twice"
+    for stage in worker.stages:
+        if stage not in worker.pipeline:
+            yield "worker.stages", f"Stage {stage!r} is not in worker.pipeline"
     for webhook in settings.alerts.webhooks:
         if urlsplit(webhook).scheme not in ("http", "https") or not urlsplit(webhook).hostname:
             yield "alerts.webhooks", f"Expected an http:// or https:// URL, got {webhook!r}"

@@ -45,14 +45,17 @@ class StageFold:
 
     def advance(self, tick: Tick) -> list[Emission]:
         """Lets event time pass up to the tick less the lateness bound (a final tick: up to its own second)."""
-        if tick.final:
-            until_us = window_end(tick.t_us, SECOND_US)
-        else:
-            until_us = (tick.t_us - self.hold_us) // SECOND_US * SECOND_US
+        until_us = self.until_us(tick)
         emissions: list[Emission] = []
         for key in sorted(self.sequencers):
             emissions.extend(self._fold(key, until_us))
         return emissions
+
+    def until_us(self, tick: Tick) -> int:
+        """Up to which second a tick lets event time pass."""
+        if tick.final:
+            return window_end(tick.t_us, SECOND_US)
+        return (tick.t_us - self.hold_us) // SECOND_US * SECOND_US
 
     def _fold(self, key: str, until_us: int) -> Iterable[Emission]:
         state = self.states[key]

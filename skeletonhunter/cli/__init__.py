@@ -10,7 +10,7 @@ from importlib import import_module
 
 import typer
 
-COMMANDS: tuple[str, ...] = ("alert", "infer", "migrate", "plan", "replay", "score", "sink")
+COMMANDS: tuple[str, ...] = ("alert", "infer", "migrate", "plan", "replay", "score", "sink", "topics", "work")
 """Modules of this package, each with a function of the same name (``_`` for ``-``)."""
 
 

@@ -60,6 +60,7 @@ def replay(
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.recordings.manifest import RecordingError
     from skeletonhunter.recordings.reader import Recording
+    from skeletonhunter.replaying.request import ReplayError
     from skeletonhunter.replaying.summary import outcome_as_json, render_outcome
     from skeletonhunter.settings import SettingsError
 
@@ -74,7 +75,7 @@ def replay(
         with Recording(recording) as opened:
             outcome = _run(engine, opened, _settings(config, flags), speed_of(speed), (kafka, clickhouse))
             name = opened.manifest.name
-    except (RecordingError, SettingsError) as error:
+    except (RecordingError, ReplayError, SettingsError) as error:
         raise InputError(str(error)) from error
     if output:
         _write(output, outcome.updates if all_updates else outcome.incidents())

@@ -9,6 +9,10 @@ from skeletonhunter.replaying.outcome import Progress, quiet
 from skeletonhunter.settings import Settings
 
 
+class ReplayError(RuntimeError):
+    """A replay could not be carried out; the text says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
     """``speed``: event time per wall time, None = as fast as possible.

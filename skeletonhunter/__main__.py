@@ -1,0 +1,5 @@
+"""``python -m skeletonhunter``: the program without its script on the path."""
+
+from skeletonhunter.cli import main
+
+main()

@@ -1,0 +1,102 @@
+"""The Faust app: one agent per stage, over all its topics and the ticks; no app exists until it is asked for.
+
+An agent hands each message to the runner of its stage and partition (``streams.worker``, ``streams.runner``), where the
+work is done and tested. All topics have the same number of partitions, so Faust assigns partition n of all of them, and
+of the table with the states, to the same worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import faust
+
+from streams.faust_transport import use_fetch_wait
+from streams.runner import TICKS
+from streams.setup import WorkerSetup
+from streams.stages import STAGES, Stage
+from streams.topology import pipeline
+from streams.worker import Worker
+
+COMMIT_EVERY_S = 1.0
+TABLE = "state"
+
+
+class StoreError(RuntimeError):
+    """The table's store can't be used."""
+
+
+def build_app(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES) -> faust.App:
+    """The app of one worker, with an agent per stage of ``setup.stages``.
+
+    Raises:
+        StoreError: the store that was asked for is not installed.
+    """
+    app = faust.App(setup.group, **_configuration(setup))
+    use_fetch_wait(app, setup.fetch_wait_ms)
+    table = app.Table(TABLE, partitions=setup.partitions, key_type=bytes, value_type=bytes)
+    worker = Worker(app, table, setup, pipeline(setup.pipeline, setup.partitions, stages))
+    for stage in setup.stages:
+        _add_agent(app, worker, stages[stage], setup.prefix)
+    _follow_assignments(app, table, worker)
+    if setup.ticker:
+        from streams.ticker import add_ticker
+
+        add_ticker(app, worker.pipeline, setup)
+    return app
+
+
+def _add_agent(app: faust.App, worker: Worker, stage: Stage, prefix: str) -> None:
+    names = [prefix + topic for topic in (*stage.inputs, TICKS)]
+    topic = app.topic(*names, key_serializer="raw", value_serializer="raw", acks=False)
+
+    async def agent(stream: Any) -> None:
+        async for event in stream.noack().events():
+            await worker.take(stage.name, event.message)
+
+    app.agent(topic, name=stage.name)(agent)
+
+
+def _follow_assignments(app: faust.App, table: Any, worker: Worker) -> None:
+    async def restore() -> None:
+        await worker.restore()
+
+    async def drop(*_sender: object, **_about: object) -> None:
+        worker.drop()
+
+    async def commit() -> None:
+        await worker.commit()
+
+    table.on_recover(restore)
+    app.on_partitions_revoked.connect(drop, weak=False)
+    app.timer(COMMIT_EVERY_S)(commit)
+
+
+def _configuration(setup: WorkerSetup) -> dict[str, Any]:
+    return {
+        "broker": [f"kafka://{broker}" for broker in setup.brokers],
+        "datadir": setup.data_dir,
+        "store": _store(setup.store),
+        "web_enabled": False,
+        "topic_partitions": setup.partitions,
+        "topic_replication_factor": setup.replication,
+        "producer_max_request_size": setup.max_message_bytes,
+        "broker_session_timeout": setup.session_s,
+        "broker_rebalance_timeout": setup.session_s,
+        "broker_heartbeat_interval": setup.session_s / 6,
+        "broker_commit_interval": 3600.0,
+        "consumer_auto_offset_reset": "earliest",
+        "stream_wait_empty": False,
+    }
+
+
+def _store(name: str) -> str:
+    if name == "rocksdb":
+        from importlib.util import find_spec
+
+        if find_spec("rocksdict") is None and find_spec("rocksdb") is None:
+            raise StoreError(
+                "worker.store is rocksdb, but RocksDB is not installed; pip install 'skeletonhunter[rocksdb]'"
+            )
+    return f"{name}://"

@@ -1,0 +1,127 @@
+"""How does a stage write its state down so that a crash at any moment leaves one that can be read? Pure.
+
+A partition's state is rows of a table, ``<stage>|<partition>|<row>``: one *part* per key of the stage, and last of all
+the *mark*, which says up to which tick and which offsets the parts have come. A part is the key's snapshot, compressed;
+one of more than ``CHUNK_BYTES`` is cut up, its pieces are written first, alternately to two places (``A``, ``B``), and
+then the part that names them, so that a part never points to half-written pieces.
+
+After a crash between two rows some parts are newer than the mark. That does no harm: what is delivered again they
+recognise as known or late. A part that does not fit its pieces (two workers that both took themselves for the owner)
+makes the whole state unreadable: ``Damaged``, and the partition is folded again from its topics' beginnings.
+
+Cost: zstd takes about 3 ms per MB of state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from zlib import crc32
+
+import msgspec
+import zstandard
+
+from streams.barrier import BEGINNING, Moment
+
+CHUNK_BYTES = 500_000
+"""Kafka takes messages of up to 1 MB by default."""
+
+LEVEL = 1
+
+Rows = Mapping[bytes, bytes]
+Row = tuple[bytes, bytes]
+
+
+class DamagedError(Exception):
+    """The rows of a partition contradict each other."""
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """Up to which tick, and up to which offset of each topic, a partition's state has come.
+
+    ``written``: by target partition and topic, the offset after what this partition has sent there.
+    """
+
+    handled: Moment
+    positions: dict[str, int]
+    written: dict[int, dict[str, int]]
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """A key's snapshot: in ``blob``, or in ``pieces`` rows of ``slot``, whose bytes together have the check sum."""
+
+    key: str
+    slot: str
+    pieces: int
+    check: int
+    blob: bytes
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_PART = msgspec.msgpack.Decoder(_Part)
+_MARK = msgspec.msgpack.Decoder(Mark)
+
+
+@dataclass(slots=True)
+class Checkpoint:
+    """State of one partition of one stage in rows of a table."""
+
+    stage: str
+    partition: int
+    _slots: dict[str, str] = field(default_factory=dict)
+
+    def rows(self, snapshots: Iterator[tuple[str, bytes]], mark: Mark) -> Iterator[Row]:
+        """The rows to write, in this order, each only after the one before it is sure to be kept before it."""
+        compress = zstandard.ZstdCompressor(level=LEVEL).compress
+        for key, snapshot in snapshots:
+            yield from self._part_rows(key, compress(snapshot))
+        yield self._name("mark"), _ENCODER.encode(mark)
+
+    def read(self, rows: Rows) -> tuple[Mark | None, dict[str, bytes]]:
+        """The mark (None = nothing was written yet) and each key's snapshot.
+
+        Raises:
+            DamagedError: a part does not fit its pieces.
+        """
+        mark = rows.get(self._name("mark"))
+        if mark is None:
+            return None, {}
+        snapshots = {}
+        prefix = self._name("part/")
+        for name in sorted(name for name in rows if name.startswith(prefix)):
+            part = _PART.decode(rows[name])
+            self._slots[part.key] = part.slot
+            snapshots[part.key] = zstandard.ZstdDecompressor().decompress(self._blob(part, rows))
+        return _MARK.decode(mark), snapshots
+
+    def _part_rows(self, key: str, blob: bytes) -> Iterator[Row]:
+        pieces = range(0, len(blob), CHUNK_BYTES) if len(blob) > CHUNK_BYTES else range(0)
+        slot = "B" if self._slots.get(key) == "A" else "A"
+        for number, begin in enumerate(pieces):
+            yield self._piece_name(key, slot, number), blob[begin : begin + CHUNK_BYTES]
+        if pieces:
+            self._slots[key] = slot
+        part = _Part(key, self._slots.get(key, "B"), len(pieces), crc32(blob), b"" if pieces else blob)
+        yield self._name(f"part/{key}"), _ENCODER.encode(part)
+
+    def _blob(self, part: _Part, rows: Rows) -> bytes:
+        names = [self._piece_name(part.key, part.slot, number) for number in range(part.pieces)]
+        blob = b"".join(rows.get(name, b"") for name in names) if names else part.blob
+        if crc32(blob) != part.check:
+            raise DamagedError(f"{self.stage}, partition {self.partition}: the state of key {part.key!r} is damaged")
+        return blob
+
+    def _name(self, row: str) -> bytes:
+        return f"{self.stage}|{self.partition}|{row}".encode()
+
+    def _piece_name(self, key: str, slot: str, number: int) -> bytes:
+        return self._name(f"piece/{slot}/{number}/{key}")
+
+
+def partition_of(name: bytes) -> int:
+    """The partition that a row belongs to."""
+    return int(name.split(b"|", 2)[1])
+
+
+NOTHING = Mark(BEGINNING, {}, {})
+"""Where a partition without a state begins."""

@@ -1,0 +1,39 @@
+"""What is a record to a stage? Key, bytes, its place in Kafka, and when it arrived. Pure.
+
+``arrival_us`` is exact in the header ``arrival_us`` (ASCII digits); a record without it arrived at its Kafka time
+stamp, which knows only milliseconds. Collectors set both from one clock, a replay sets both from its recording, and a
+stage sets both to the tick that made it send: so all readers of a record, in Kafka or not, see the same arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+ARRIVAL_HEADER = "arrival_us"
+
+Headers = list[tuple[str, bytes]]
+
+
+class Record(NamedTuple):
+    """A record as it stands in Kafka; ``topic`` without prefix."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes
+    arrival_us: int
+
+
+def arrival_headers(arrival_us: int) -> Headers:
+    """The headers that say when a record arrived."""
+    return [(ARRIVAL_HEADER, b"%d" % arrival_us)]
+
+
+def arrival_of(headers: Iterable[tuple[str, bytes | None]] | None, timestamp_ms: int) -> int:
+    """When a record arrived, microseconds since the epoch; a header that is no number counts as absent."""
+    for name, text in headers or ():
+        if name == ARRIVAL_HEADER and text is not None and text.isdigit() and len(text) <= 18:
+            return int(text)
+    return timestamp_ms * 1000

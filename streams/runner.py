@@ -1,0 +1,197 @@
+"""A stage at work on one partition of Kafka: in which order do reading, folding, sending and writing down happen?
+
+On each tick that is due: (1) take in the records that count before it, (2) fold, (3) send what the engines say and wait
+until the broker has it, (4) pass the tick on, with the offsets up to which the stage has written, (5) every
+``checkpoint_s`` of time write the changed states down, wait until the changelog has them, and only then let go of the
+source offsets. A crash between any two steps repeats some of them with the same bytes; readers know them by their ids.
+
+The runner knows neither Faust nor Kafka, only ``streams.ports``. One task feeds it: it is not made for two at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+
+from schemas.codec import BadRecord, decode, encode
+from schemas.control import Tick
+from schemas.envelope import Message
+from schemas.folding import Emission
+from schemas.instants import micros
+from schemas.topics import topic as topic_spec
+from streams.barrier import Barrier, moment_of
+from streams.checkpoint import NOTHING, Checkpoint, DamagedError, Mark
+from streams.dead_letters import DeadLetterRate, dead_letter
+from streams.fold import StageFold
+from streams.inbox import Inbox
+from streams.ports import Offsets, Outbox, Outgoing, Shelf, Written
+from streams.records import Record
+from streams.topology import Post
+
+log = logging.getLogger(__name__)
+
+TICKS = "ticks"
+
+
+class Revoked(Exception):
+    """The partition was taken away and goes on elsewhere; what is under way must have no effect any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """All through which a runner acts on the world."""
+
+    outbox: Outbox
+    shelf: Shelf
+    offsets: Offsets
+    letters: DeadLetterRate
+
+
+class PartitionRunner:
+    """One partition of one stage. ``receive`` records as they come; ``proceed`` whenever ``receive`` says so."""
+
+    def __init__(self, post: Post, fold: StageFold, effects: Effects, checkpoint_s: float, max_bytes: int) -> None:
+        self.post = post
+        self.fold = fold
+        self.effects = effects
+        self.checkpoint_us = micros(checkpoint_s)
+        self.max_bytes = max_bytes
+        self.checkpoint = Checkpoint(post.stage.name, post.partition)
+        self.revoked = False
+        self._pending: list[Awaitable[Written]] = []
+        self._begin(NOTHING, {})
+
+    def _begin(self, mark: Mark, earliest: Mapping[str, int]) -> None:
+        positions = {
+            topic: max(mark.positions.get(topic, 0), earliest.get(topic, 0)) for topic in (*self.post.topics, TICKS)
+        }
+        self.inbox = Inbox(self.post.raw, self.post.derived, positions)
+        self.barrier = Barrier(self.post.upstream, mark.handled)
+        self._tick_position = positions[TICKS]
+        self._checkpoint_us = mark.handled.t_us
+        self._written: dict[int, dict[str, int]] = defaultdict(dict, {n: dict(w) for n, w in mark.written.items()})
+
+    def restore(self, earliest: Mapping[str, int]) -> dict[str, int]:
+        """Takes up what the shelf has of this partition; returns the offsets to read from, at least ``earliest``."""
+        try:
+            mark, snapshots = self.checkpoint.read(self.effects.shelf.rows())
+        except DamagedError as error:
+            log.warning("%s; it is folded again from the beginning of its topics", error)
+            mark, snapshots = None, {}
+        for key, snapshot in snapshots.items():
+            self.fold.restore(key, snapshot)
+        self._begin(mark or NOTHING, earliest)
+        return self._safe()
+
+    def receive(self, record: Record) -> bool:
+        """Takes in a record of one of the stage's topics or of the ticks; True = ``proceed`` has something to do."""
+        if record.topic == TICKS:
+            self._note(record)
+        else:
+            self.inbox.receive(record)
+        return self.barrier.due(self.inbox.ledger.positions) is not None
+
+    def _note(self, record: Record) -> None:
+        if record.offset < self._tick_position:
+            return
+        self._tick_position = record.offset + 1
+        if record.key is None or not self.barrier.listens_to(record.key.decode(errors="replace")):
+            return
+        try:
+            tick = decode(TICKS, record.key, record.value, record.arrival_us, self.max_bytes)
+        except BadRecord as error:
+            log.warning("a tick at offset %d can't be used: %s", record.offset, error)
+            return
+        assert isinstance(tick, Tick)
+        self.barrier.note(tick, record.offset)
+
+    async def proceed(self) -> None:
+        """Acts on all ticks that are due.
+
+        Raises:
+            Revoked: the partition was taken away meanwhile.
+            TooManyDeadLettersError: more records than the bound can't be used.
+        """
+        while (tick := self.barrier.due(self.inbox.ledger.positions)) is not None:
+            await self._take_in(tick)
+            emissions = self.fold.advance(tick)
+            self.inbox.ledger.release(self.fold.until_us(tick))
+            await self._send(emissions, tick)
+            await self._pass_on(tick)
+            self.barrier.passed(tick)
+            if tick.final or tick.t_us - self._checkpoint_us >= self.checkpoint_us:
+                await self._write_down(tick)
+
+    async def _take_in(self, tick: Tick) -> None:
+        for record in self.inbox.take(tick):
+            try:
+                self._admit(record)
+            except BadRecord as error:
+                await self._refuse(record, error)
+
+    def _admit(self, record: Record) -> None:
+        value = decode(record.topic, record.key, record.value, record.arrival_us, self.max_bytes)
+        assert isinstance(value, Message) and record.key is not None  # ``decode`` has checked the key
+        if self.fold.admit(record.topic, record.key.decode(), value) == "new":
+            self.inbox.ledger.hold(record.topic, record.offset, value.t_us)
+
+    async def _refuse(self, record: Record, error: BadRecord) -> None:
+        if record.topic not in self.post.letters:
+            return
+        self.effects.letters.count(record, error)
+        letter = dead_letter(record, error)
+        topic = topic_spec(record.topic).dead_letters
+        self._pending.append(
+            await self.effects.outbox.send(Outgoing(topic, record.key, letter, record.arrival_us, record.partition))
+        )
+
+    async def _send(self, emissions: list[Emission], tick: Tick) -> None:
+        self._check_mine()
+        sent = [
+            (emission.topic, await self.effects.outbox.send(_outgoing(emission, tick.t_us))) for emission in emissions
+        ]
+        for topic, written in sent:
+            partition, offset = await written
+            self._written[partition][topic] = max(offset + 1, self._written[partition].get(topic, 0))
+
+    async def _pass_on(self, tick: Tick) -> None:
+        self._check_mine()
+        await self._settle()
+        for partition in self.post.targets(tick.final):
+            passed = Tick(
+                t_us=tick.t_us, source=self.post.source, offsets=dict(self._written[partition]), final=tick.final
+            )
+            record = Outgoing(TICKS, self.post.source.encode(), encode(TICKS, passed), tick.t_us, partition)
+            self._pending.append(await self.effects.outbox.send(record))
+
+    async def _write_down(self, tick: Tick) -> None:
+        await self._settle()
+        self._check_mine()
+        safe = self._safe()
+        changed = sorted(self.fold.changed)
+        snapshots = ((key, self.fold.snapshot(key)) for key in changed)
+        rows = self.checkpoint.rows(snapshots, Mark(moment_of(tick), safe, dict(self._written)))
+        await self.effects.shelf.put(self.post.partition, rows)
+        self.fold.changed.clear()
+        self._checkpoint_us = tick.t_us
+        self._check_mine()
+        self.effects.offsets.let_go(self.post.stage.name, self.post.partition, safe)
+
+    async def _settle(self) -> None:
+        pending, self._pending = self._pending, []
+        for written in pending:
+            await written
+
+    def _safe(self) -> dict[str, int]:
+        oldest = self.barrier.oldest_offset()
+        return {**self.inbox.safe(), TICKS: self._tick_position if oldest is None else oldest}
+
+    def _check_mine(self) -> None:
+        if self.revoked:
+            raise Revoked(self.post.source)
+
+
+def _outgoing(emission: Emission, t_us: int) -> Outgoing:
+    return Outgoing(emission.topic, emission.key.encode(), encode(emission.topic, emission.value), t_us)

@@ -1,0 +1,89 @@
+"""Who runs what in this process? One runner per stage and assigned partition; made, fed and dropped as Kafka assigns.
+
+When partitions are assigned, Faust has read the table's changelog before the first record comes: then the runners take
+up their states and say where to read on. When partitions are taken away their runners are told so, and have no effect
+any more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import faust
+
+from streams.dead_letters import DeadLetterRate
+from streams.faust_ports import FaustOutbox, FaustShelf, beginnings, commit, record_of, rewind
+from streams.fold import StageFold
+from streams.offsets import SharedOffsets
+from streams.runner import TICKS, Effects, PartitionRunner, Revoked
+from streams.setup import WorkerSetup
+from streams.topology import Pipeline
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """The runners of one process."""
+
+    def __init__(self, app: faust.App, table: Any, setup: WorkerSetup, pipeline: Pipeline) -> None:
+        self.app = app
+        self.setup = setup
+        self.pipeline = pipeline
+        self.offsets = SharedOffsets()
+        self.effects = Effects(
+            FaustOutbox(app, setup.prefix),
+            FaustShelf(table),
+            self.offsets,
+            DeadLetterRate(setup.dead_letters_per_minute),
+        )
+        self.runners: dict[tuple[str, int], PartitionRunner] = {}
+        self._prefix_length = len(setup.prefix)
+
+    async def take(self, stage: str, message: Any) -> None:
+        """Hands a Kafka message to the runner of its partition. What goes wrong there ends the whole worker."""
+        runner = self.runners.get((stage, message.partition))
+        if runner is None:
+            return  # between two assignments; it will be read again
+        try:
+            if runner.receive(record_of(message, self._prefix_length)):
+                await runner.proceed()
+        except Revoked:
+            log.info("%s, partition %d was taken away", stage, message.partition)
+        except Exception as error:
+            await self.app.crash(error)
+            raise
+
+    async def restore(self) -> None:
+        """Partitions have been assigned and the table is as it was: takes up the states."""
+        self.drop()
+        prefix = self.setup.prefix
+        assigned = sorted(tp.partition for tp in self.app.consumer.assignment() if tp.topic == prefix + TICKS)
+        topics = {TICKS, *(topic for stage in self.setup.stages for topic in self.pipeline.stages[stage].inputs)}
+        earliest = await beginnings(self.app, prefix, [(topic, number) for topic in topics for number in assigned])
+        for stage in self.setup.stages:
+            for number in assigned:
+                here = {topic: offset for (topic, other), offset in earliest.items() if other == number}
+                self._restore(stage, number, here)
+        await rewind(self.app, prefix, self.offsets.take())
+        log.info("at work on partitions %s of %s", assigned, ", ".join(self.setup.stages))
+
+    def _restore(self, stage: str, partition: int, earliest: Mapping[str, int]) -> None:
+        post = self.pipeline.post(stage, partition)
+        fold = StageFold(post.stage, self.setup.parameters)
+        runner = PartitionRunner(post, fold, self.effects, self.setup.checkpoint_s, self.setup.max_message_bytes)
+        self.offsets.let_go(stage, partition, runner.restore(earliest))
+        self.runners[stage, partition] = runner
+
+    def drop(self) -> None:
+        """Partitions were taken away; all are, before new ones come."""
+        for runner in self.runners.values():
+            runner.revoked = True
+        self.runners.clear()
+        self.offsets.forget()
+
+    async def commit(self) -> None:
+        """Moves the group's offsets."""
+        if self.runners and not self.app.rebalancing:
+            await commit(self.app, self.setup.prefix, self.offsets.take())
