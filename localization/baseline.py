@@ -1,8 +1,11 @@
 """What is a normal RTT for a pair? Its own ln RTT, drawn towards that of pairs with as many hops while it is new.
- mean = (n m + n0 M) / (n + n0) and the variance likewise: n windows of the pair itself (m, v), n0 = ``BORROWED``
-windows of the pool (M, V: over all windows of all pairs with that hop count, so V holds the spread between pairs).
-A pair forgets with ``PAIR_WINDOWS``, a pool with ``POOL_WINDOWS``. Nothing is learned from a pair with an open
-anomaly or a rising score. ``sd`` is never below the effect-size floor, nor below ``FLOOR_US`` at the pair's own
+
+mean = (n m + n0 M) / (n + n0): n windows of the pair itself (m, v), n0 = ``BORROWED`` windows of the pool (M, V: over
+all windows of all pairs with that hop count, so V holds the spread between pairs). The variance likewise, but with
+``BORROWED_SPREAD`` windows, since a spread takes longer to learn than a level and one taken for too small raises
+false alarms; times 1 + 1 / (n + n0) for the mean's own error. A pair forgets with ``PAIR_WINDOWS``, a pool with
+``POOL_WINDOWS``. Nothing is learned from a pair with an open anomaly or a rising score.
+``sd`` is never below the effect-size floor, nor below ``FLOOR_US`` at the pair's own
 level.
 """
 
@@ -18,6 +21,7 @@ from localization.pairs import PairTable
 
 HOP_CLASSES = 32
 BORROWED = 5.0
+BORROWED_SPREAD = 100.0
 PAIR_WINDOWS = 600.0
 POOL_WINDOWS = 100_000.0
 POOL_LEAST = 30.0
@@ -79,7 +83,9 @@ def pair_baseline(pairs: PairTable, sums: PairSums, pools: Pools, sigma_floor: f
     borrowed = np.where(pools.count[pool] >= POOL_LEAST, BORROWED, 0.0)
     weight = np.maximum(own + borrowed, 1.0)
     mean = (own * columns.rtt_mean[row] + borrowed * pools.mean[pool]) / weight
-    var = (own * columns.rtt_var[row] + borrowed * pools.var[pool]) / weight
+    spread = np.where(borrowed > 0.0, BORROWED_SPREAD, 0.0)
+    var = (own * columns.rtt_var[row] + spread * pools.var[pool]) / np.maximum(own + spread, 1.0)
+    var = var * (1.0 + 1.0 / weight)
     floor = np.maximum(sigma_floor, FLOOR_US / np.exp(mean))
     known = (borrowed > 0.0) | (own >= PAIR_LEAST)
     return Baseline(mean, np.maximum(np.sqrt(var), floor), known)

@@ -96,9 +96,9 @@ def _compare_side(
             text = check(scene, side, rows[flow])
             if text is None:
                 continue
-            nats = min(MOST_NATS, _rarity(scene, side, pair, check))
+            nats = min(MOST_NATS, _rarity(scene, pair, check))
             component = f"rnic:{side.host}/{side.rnic}" if issue == "offloading_failure" else f"vswitch:{side.host}"
-            result, detail = name, f"{text}; {nats:.1f} nats over its share among the host's other flows"
+            result, detail = name, f"{text}; {nats:.1f} nats over its share among the hosts' other flows"
             outcome.clues.append(Clue(component, nats, "network_fault", issue, "boundary", text))
             outcome.evidence.append(Evidence(topic="flow-tables", t_us=side.nic.complete_us, ref=flow, text=text))
             state.blamed.setdefault(component, text)
@@ -172,26 +172,30 @@ CHECKS: tuple[tuple[Check, str, IssueId], ...] = (
 )
 
 
-def _rarity(scene: Scene, side: Side, pair: tuple[str, str], check: Check) -> float:
-    """Nats of a finding: how rare it is among the host's flows on this RNIC that belong to no ill pair."""
-    if side.vswitch is None:
-        return 0.0
-    ill = set(scene.pairs) | {(dst, src) for src, dst in scene.pairs} | {pair}
-    others: dict[str, Row] = {}
-    for (flow, _), row in sorted(side.vswitch.rows.items()):
-        if row.present and (row.entry.src, row.entry.dst) not in ill:
-            others.setdefault(flow, row)
-    found = sum(check(scene, _side_of(scene, side, row), row) is not None for row in others.values())
-    return log((len(others) + 1.0) / (found + 0.5))
+def _rarity(scene: Scene, pair: tuple[str, str], check: Check) -> float:
+    """Nats of a finding: how rare it is among the flows of the pair's two hosts that belong to no ill pair."""
+    ill = set(scene.pairs) | {(dst, src) for src, dst in scene.pairs}
+    total = found = 0
+    for host in sorted({host for endpoint in pair if (host := scene.topology.host_of(endpoint))}):
+        table = scene.store.flows.vswitch(host)
+        others: dict[str, Row] = {}
+        for (flow, _), row in table.rows.items() if table else ():
+            if row.present and (row.entry.src, row.entry.dst) not in ill:
+                others.setdefault(flow, row)
+        sides = [(_side_of(scene, host, row), row) for row in others.values()]
+        total += len(others)
+        found += sum(check(scene, side, row) is not None for side, row in sides)
+    return log((total + 1.0) / (found + 0.5))
 
 
-def _side_of(scene: Scene, side: Side, row: Row) -> Side:
-    """The side that another flow of the same host passes: its own RNIC."""
+def _side_of(scene: Scene, host: str, row: Row) -> Side:
+    """The side of a host that a flow passes: its endpoint's RNIC."""
+    flows = scene.store.flows
     for endpoint in (row.entry.src, row.entry.dst):
         found = scene.topology.endpoints.get(endpoint or "")
-        if found is not None and found.host == side.host:
-            return Side(side.host, found.rnic, side.vswitch, scene.store.flows.rnic(side.host, found.rnic))
-    return side
+        if found is not None and found.host == host:
+            return Side(host, found.rnic, flows.vswitch(host), flows.rnic(host, found.rnic))
+    return Side(host, "", flows.vswitch(host), None)
 
 
 def _conclude(outcome: Outcome, state: _Progress) -> tuple[Verdict, str]:

@@ -75,8 +75,8 @@ class Case:
         return {ends_of(anomaly) for anomaly in self.anomalies.values()}
 
     def symptom(self) -> Symptom | None:
-        """The worst symptom of the members."""
-        return max((anomaly.symptom for anomaly in self.members()), key=SEVERITY.__getitem__, default=None)
+        """The worst symptom that any member ever had."""
+        return max((a.symptom for a in self.anomalies.values()), key=SEVERITY.__getitem__, default=None)
 
     def take(self, anomaly: Anomaly) -> None:
         """Makes an anomaly a member."""

@@ -20,6 +20,7 @@ from schemas.envelope import Producer
 from schemas.folding import DERIVED_CLOCK, Emission, derived_producer
 
 CONFIDENCE_STEP = 0.15
+SLACK = 0.05
 IncidentState = Literal["open", "updated", "resolved"]
 
 
@@ -101,7 +102,7 @@ def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
     if same and now.kind == before.kind:
         named = before.issue is not None and now.issue is None
         return now.confidence >= before.confidence and not named
-    return now.confidence > before.confidence + CONFIDENCE_STEP
+    return now.confidence >= before.confidence - SLACK
 
 
 def is_material(before: Incident, now: Incident) -> bool:

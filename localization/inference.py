@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from localization.arrays import Floats
+from localization.arrays import Floats, Ints
 from localization.likelihood import (
     MOST_FAULTS,
     SUPPORT_NATS,
@@ -23,6 +23,7 @@ from localization.likelihood import (
     gain_of,
     gains,
     refine,
+    worth_trying,
 )
 
 RIVAL_NATS = 3.0
@@ -38,42 +39,42 @@ class Explanation:
     picks: list[Pick]
     level: float
     left: Floats
-    runner_up: tuple[int, float] | None
+    runner_up: Pick | None
 
 
 def infer(sample: Sample, penalty: float, rank: Rank) -> Explanation:
     """The faults that a window of trains shows; each is worth ``penalty`` nats less its prior."""
+    tried = worth_trying(sample)
     picks: list[Pick] = []
-    banned: set[int] = set()
     level = fit_level(sample, picks, 1.0)
-    while True:
+    while len(picks) < MOST_FAULTS:
         p = explained(sample, picks, level)
-        found = gains(sample, p)
-        pick = _best(sample, found, p, (penalty, banned | {pick.suspect for pick in picks}), rank)
-        if pick is None or len(picks) >= MOST_FAULTS:
+        found = gains(sample, p, tried)
+        pick = _best(sample, found, p, (penalty, {pick.suspect for pick in picks}), rank)
+        if pick is None:
             break
-        if pick.support < SUPPORT_NATS or pick.pairs < 2:
-            banned.add(pick.suspect)
-            continue
         picks, level = refine(sample, [*picks, pick], level)
     picks = _prune(sample, picks, level, penalty)
-    picks = [_with_rivals(sample, picks, number, level) for number in range(len(picks))]
+    picks = [_with_rivals(sample, picks, number, (level, tried)) for number in range(len(picks))]
     p = explained(sample, picks, level)
-    found = gains(sample, p)
-    return Explanation(picks, level, found.by_loss, _runner_up(found, {pick.suspect for pick in picks}))
+    found = gains(sample, p, np.arange(sample.alive.shape[1]))
+    runner_up = _runner_up(sample, found, p, {pick.suspect for pick in picks})
+    return Explanation(picks, level, found.by_loss, runner_up)
 
 
 def _best(sample: Sample, found: Gains, p: Floats, bar: tuple[float, set[int]], rank: Rank) -> Pick | None:
+    """The best suspect that more than its strongest pair speaks against."""
     penalty, barred = bar
     worth = found.best + sample.prior
     worth[sorted(barred)] = -np.inf
-    top = float(worth.max()) if len(worth) else -np.inf
-    if top < penalty:
-        return None
-    suspect = min(np.flatnonzero(worth >= top - TIE_NATS).tolist(), key=rank)
-    loss, since = float(found.loss[suspect]), int(found.since[suspect])
-    gain, support, pairs = gain_of(sample, p, suspect, loss, since)
-    return Pick(suspect, loss, since, gain, support, pairs)
+    while len(worth) and worth.max() >= penalty:
+        suspect = min(np.flatnonzero(worth >= worth.max() - TIE_NATS).tolist(), key=rank)
+        loss, since = float(found.loss[suspect]), int(found.since[suspect])
+        gain, support, pairs = gain_of(sample, p, suspect, loss, since)
+        if support >= SUPPORT_NATS and pairs > 1:
+            return Pick(suspect, loss, since, gain, support, pairs)
+        worth[suspect] = -np.inf
+    return None
 
 
 def _prune(sample: Sample, picks: list[Pick], level: float, penalty: float) -> list[Pick]:
@@ -95,7 +96,7 @@ def merge_links(sample: Sample, picks: list[Pick], whole: dict[int, list[int]], 
         if len(own) < 2 or len(own) + len(others) != len(picks):
             continue
         p = explained(sample, others, level)
-        found = gains(sample, p)
+        found = gains(sample, p, np.array([switch]))
         loss, since = float(found.loss[switch]), int(found.since[switch])
         gain, support, pairs = gain_of(sample, p, switch, loss, since)
         if gain + sample.prior[switch] - penalty > _worth(sample, others, own, level) - penalty * len(own):
@@ -112,18 +113,22 @@ def _worth(sample: Sample, others: list[Pick], own: list[Pick], level: float) ->
     return total
 
 
-def _with_rivals(sample: Sample, picks: list[Pick], number: int, level: float) -> Pick:
+def _with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[float, Ints]) -> Pick:
+    level, tried = known
     pick = picks[number]
     others = picks[:number] + picks[number + 1 :]
-    found = gains(sample, explained(sample, others, level))
+    found = gains(sample, explained(sample, others, level), tried)
     near = np.flatnonzero(found.best + sample.prior >= pick.gain + sample.prior[pick.suspect] - RIVAL_NATS)
     rivals = [(suspect, float(found.best[suspect])) for suspect in near.tolist() if suspect != pick.suspect]
     return replace(pick, rivals=tuple(sorted(rivals, key=lambda rival: (-rival[1], rival[0]))))
 
 
-def _runner_up(found: Gains, chosen: set[int]) -> tuple[int, float] | None:
+def _runner_up(sample: Sample, found: Gains, p: Floats, chosen: set[int]) -> Pick | None:
     rest = found.best.copy()
     rest[sorted(chosen)] = -np.inf
     if not len(rest) or not np.isfinite(rest.max()):
         return None
-    return int(rest.argmax()), float(rest.max())
+    suspect = int(rest.argmax())
+    loss, since = float(found.loss[suspect]), int(found.since[suspect])
+    gain, support, pairs = gain_of(sample, p, suspect, loss, since)
+    return Pick(suspect, loss, since, gain, support, pairs)

@@ -15,6 +15,7 @@ from localization.grouping import CaseBook
 from localization.incidents import Told, closing, closing_merged, compose, is_material, settle_on, tell
 from localization.monitor_cases import MonitorCases
 from localization.verdict import Verdict, suspect_of
+from localization.watch import HEAVY_LOSS
 from schemas.diagnosis import IncidentKind
 from schemas.folding import Emission
 from schemas.instants import SECOND_US, micros
@@ -47,7 +48,14 @@ def _is_ready(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> 
     if not verdict.firm:
         slow = verdict.awaited and case.symptom() == "high_latency"
         return age_us >= micros(parameters.patience_s) * (2 if slow else 1)
-    return age_us >= micros(parameters.settle_s) and (age_us >= LONGEST_WAIT_US or not _in_doubt(case, verdict, store))
+    settled = age_us >= micros(parameters.settle_s) or _is_gentle(case, store)
+    return settled and (age_us >= LONGEST_WAIT_US or not _in_doubt(case, verdict, store))
+
+
+def _is_gentle(case: Case, store: EvidenceStore) -> bool:
+    """Whether it is a small loss that took the whole fabric to be seen: nobody else falls ill in the next second."""
+    losses = [fault.loss for fault in store.watch.active() if fault.suspect in case.faults]
+    return bool(losses) and max(losses) < HEAVY_LOSS
 
 
 def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:

@@ -86,22 +86,36 @@ def explained(sample: Sample, picks: list[Pick], level: float) -> Floats:
     return np.asarray(1.0 - survives)
 
 
-def gains(sample: Sample, p: Floats) -> Gains:
-    """Gains of all suspects over what ``p`` explains already."""
+def worth_trying(sample: Sample) -> Ints:
+    """Suspects on which more than one pair, in more than one second (if there are several), lost packets."""
+    size, width = sample.alive.shape[1], sample.members.shape[1]
+    flat = sample.members.ravel()
+    several = np.ones(size, np.bool_)
+    for column in (sample.pair, sample.second)[: 2 if len(sample.alive) > 1 else 1]:
+        keys = np.unique(np.repeat(column, width) * (size + 1) + flat + 1) % (size + 1)
+        several &= np.bincount(keys, minlength=size + 1)[1:] > 1
+    return np.flatnonzero(several)
+
+
+def gains(sample: Sample, p: Floats, tried: Ints) -> Gains:
+    """Gains of the suspects ``tried`` over what ``p`` explains already; the others have none."""
     seconds, size = sample.alive.shape
-    flat = (sample.second[:, None] * (size + 1) + sample.members + 1).ravel()
-    by_loss = np.empty((size, len(sample.grid)))
+    place = np.zeros(size + 1, np.int64)
+    place[tried + 1] = np.arange(1, len(tried) + 1)
+    flat = (sample.second[:, None] * (len(tried) + 1) + place[sample.members + 1]).ravel()
+    alive = sample.alive[:, tried]
+    by_loss = np.zeros((size, len(sample.grid)))
     since = np.zeros((size, len(sample.grid)), np.int64)
-    each = np.arange(size)
+    each = np.arange(len(tried))
     for number, loss in enumerate(sample.grid.tolist()):
         weight = np.repeat(sample.lost * np.log1p(loss * (1.0 - p) / p), sample.members.shape[1])
-        total = np.bincount(flat, weight, seconds * (size + 1)).reshape(seconds, size + 1)[:, 1:]
-        total = total + np.log1p(-loss) * sample.alive
-        suffix = total[::-1].cumsum(axis=0)[::-1]
-        since[:, number] = suffix.argmax(axis=0)
-        by_loss[:, number] = suffix[since[:, number], each]
+        total = np.bincount(flat, weight, seconds * (len(tried) + 1)).reshape(seconds, -1)[:, 1:]
+        suffix = (total + np.log1p(-loss) * alive)[::-1].cumsum(axis=0)[::-1]
+        first = suffix.argmax(axis=0)
+        since[tried, number], by_loss[tried, number] = first, suffix[first, each]
     at = by_loss.argmax(axis=1)
-    return Gains(by_loss[each, at], sample.grid[at], since[each, at], by_loss)
+    every = np.arange(size)
+    return Gains(by_loss[every, at], sample.grid[at], since[every, at], by_loss)
 
 
 def gain_of(sample: Sample, p: Floats, suspect: int, loss: float, since: int) -> tuple[float, float, int]:

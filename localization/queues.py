@@ -21,6 +21,7 @@ TIMES = 3.0
 LEAST_BYTES = 4096
 LEAST_NATS = 6.0
 LEAST_SAMPLES = 5
+LEAST_DURING = 3
 COUNTERS = ("ecn_marked", "dropped", "pfc_rx", "pfc_tx", "crc_errors")
 
 
@@ -145,7 +146,7 @@ def _before(depths: list[int]) -> Before:
 
 def _compare(port: str, series: Series, before: Before, span: tuple[int, int]) -> QueueTest | None:
     depths = series.depths(*span)
-    if len(depths) < LEAST_SAMPLES or before.samples < LEAST_SAMPLES:
+    if len(depths) < LEAST_DURING or before.samples < LEAST_SAMPLES:
         return None
     median, upper = np.quantile(depths, [0.5, 0.75]).tolist()
     above = sum(depth > before.upper for depth in depths) / len(depths)

@@ -114,7 +114,8 @@ def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
     columns = np.isin(GRID, GRID[len(GRID) - found.left.shape[1] :])
     left[: len(found.left), columns] = np.maximum(0.0, found.left)
     watch.score = left
-    watch.runner_up = (watch.routes.suspects.all[found.runner_up[0]], found.runner_up[1]) if found.runner_up else None
+    runner = found.runner_up
+    watch.runner_up = (watch.routes.suspects.all[runner.suspect], runner.gain, runner.support) if runner else None
     return now != set(known)
 
 

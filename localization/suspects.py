@@ -15,8 +15,8 @@ from localization.topology import Cable, Topology
 
 SuspectKind = Literal["direction", "link", "rnic", "switch", "host"]
 
-PRIOR_NATS: dict[SuspectKind, float] = {"direction": 0.0, "link": 0.0, "rnic": 0.0, "switch": -2.0, "host": -2.0}
-"""ln of how much rarer than a bad link it is that the whole of it fails; mild, as a switch has dozens of links."""
+PRIOR_NATS: dict[SuspectKind, float] = {"direction": 0.0, "link": 0.0, "rnic": 0.0, "switch": -4.0, "host": -4.0}
+"""ln of how much rarer it is that all of it fails at once than one of its links; about one fault in fifty."""
 
 
 class Suspect(NamedTuple):

@@ -12,6 +12,7 @@ from math import log
 
 from localization.cases import Clue, Ends, Outcome, ends_of
 from localization.faults import Fault
+from localization.likelihood import SUPPORT_NATS
 from localization.links import LinkUse, usage_since
 from localization.patterns import issue_of
 from localization.queues import QueueTest
@@ -32,7 +33,7 @@ def underlay_pass(scene: Scene, ill: set[Ends]) -> Outcome:
     _queue_tests(scene, outcome, tests)
     blamed = _fault_tests(scene, outcome, tests) + _group_test(scene, outcome, tests)
     uses = _link_tests(scene, ill, tests) if not blamed else []
-    verdict, reason = _conclude(scene, outcome, blamed, uses)
+    verdict, reason = _conclude(scene, outcome, (blamed, uses, tests))
     outcome.trace = TracePass(
         pass_="underlay", assumption=ASSUMPTION, tests=tuple(tests), verdict=verdict, reason=reason
     )
@@ -107,9 +108,12 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
             _blame(scene, outcome, rival, (nats - (fault.gain - gain), text), None)
         blamed.append(words_of(scene.topology, fault.suspect))
     if not blamed and watch.runner_up is not None:
-        suspect, gain = watch.runner_up
-        detail = f"best suspect of the last search: {words_of(scene.topology, suspect)}, {gain:.1f} nats"
-        tests.append(PassTest(test="likelihood", result=f"below {watch.penalty:.1f} nats", detail=detail))
+        suspect, gain, support = watch.runner_up
+        detail = (
+            f"the best of the suspects that were not blamed is {words_of(scene.topology, suspect)}: {gain:.1f} nats,"
+            f" {support:.1f} without its strongest pair, needed {watch.penalty:.1f} and {SUPPORT_NATS:.1f}"
+        )
+        tests.append(PassTest(test="likelihood", result="nobody to blame", detail=detail))
     return blamed
 
 
@@ -164,7 +168,10 @@ def _link_tests(scene: Scene, ill: set[Ends], tests: list[PassTest]) -> list[Lin
     return uses
 
 
-def _conclude(scene: Scene, outcome: Outcome, blamed: list[str], uses: list[LinkUse]) -> tuple[Verdict, str]:
+def _conclude(
+    scene: Scene, outcome: Outcome, found: tuple[list[str], list[LinkUse], list[PassTest]]
+) -> tuple[Verdict, str]:
+    blamed, uses, tests = found
     if scene.deep:
         return "suspect", f"queues on the way were deep: {listing([test.port for test in scene.deep])}"
     if blamed:
@@ -180,7 +187,7 @@ def _conclude(scene: Scene, outcome: Outcome, blamed: list[str], uses: list[Link
     if slow and "switch-queues" not in scene.store.seen_topics:
         outcome.wanted.append("queue depths of the switches on the way")
         return "inconclusive", "healthy pairs share every link, but no queue was observed"
-    return (
-        "clean",
-        "healthy pairs share every link on the way, and the queues did not grow: no fault there, not congestion",
-    )
+    shared = "healthy pairs share every link on the way"
+    if any(test.test == "queues" and test.result == "flat" for test in tests):
+        return "clean", f"{shared}, and the queues did not grow: no fault there, not congestion"
+    return "clean", f"{shared}: no fault there; of the queues too little was seen"

@@ -24,6 +24,7 @@ MISSING_NATS = 0.7
 LEAST_SCORE = 0.5
 LEAST_NATS = 3.0
 STRONG_NATS = 5.0
+PARTIAL_LOSS = 0.5
 MOST_CANDIDATES = 5
 MOST_EVIDENCE = 12
 
@@ -88,7 +89,7 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
         candidates=candidates,
         evidence=evidence,
         trace=trace,
-        action=action_for(kind, component, issue),
+        action=action_for(kind, component, issue, _fibre(scene, heaps[0])),
         awaited=awaited,
     )
 
@@ -162,8 +163,20 @@ def _evidence(scene: Scene, outcomes: list[Outcome]) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys([*anomalies[:4], *found]))[:MOST_EVIDENCE]
 
 
-def action_for(kind: IncidentKind, component: str, issue: IssueId | None) -> Action:
-    """What to do: no more than needed."""
+def _fibre(scene: Scene, heap: _Heap) -> str | None:
+    """The link to clean, where only some packets are lost and nothing but the losses speaks against the component."""
+    if any(clue.layer != "underlay" or clue.issue is not None for clue in heap.clues):
+        return None
+    kind, _, name = heap.clues[0].component.partition(":")
+    partial = [f for f in scene.store.watch.faults if f.suspect in scene.case.faults and f.loss < PARTIAL_LOSS]
+    if not partial or kind not in ("link", "rnic"):
+        return None
+    cables = scene.topology.neighbours.get(name, []) if kind == "rnic" else []
+    return f"link:{cables[0].link}" if len(cables) == 1 else f"link:{name}" if kind == "link" else None
+
+
+def action_for(kind: IncidentKind, component: str, issue: IssueId | None, fibre: str | None = None) -> Action:
+    """What to do: no more than needed. ``fibre``: the link that loses some packets for no known reason."""
     if kind == "congestion":
         return Action(kind="none", target=None, why="the queues are full, nothing is broken; look at who sends so much")
     if kind != "network_fault":
@@ -172,9 +185,9 @@ def action_for(kind: IncidentKind, component: str, issue: IssueId | None) -> Act
         action, why = ACTION_OF_ISSUE[issue]
         return Action(kind=action, target=component, why=why)
     shape = _class(component, issue)
-    if shape == "switch" and not component.startswith("switch:"):
+    if fibre or (shape == "switch" and not component.startswith("switch:")):
         why = "it loses packets for a reason that the data does not show; the fibre is the cheapest to try"
-        return Action(kind="clean_fibre", target=component, why=why)
+        return Action(kind="clean_fibre", target=fibre or component, why=why)
     if shape == "virtual_switch":
         return Action(kind="restart", target=component, why="its forwarding state is wrong; a restart builds it anew")
     why = f"jobs should not be placed on {component} until it is repaired; everything else stays in use"

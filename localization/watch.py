@@ -34,7 +34,10 @@ def _scores() -> Floats:
 
 @dataclass(slots=True)
 class FabricWatch:
-    """Trains, background, evidence per suspect (``score``, suspects x losses) and known faults of one fabric."""
+    """Trains, background, evidence per suspect (``score``, suspects x losses) and known faults of one fabric.
+
+    ``runner_up``: the best suspect that the last search did not blame, its gain, and that without its strongest pair.
+    """
 
     parameters: LocalizationParameters
     topology: Topology
@@ -45,7 +48,7 @@ class FabricWatch:
     faults: list[Fault] = field(default_factory=list)
     next_look_us: int = 0
     look_gap_s: int = 1
-    runner_up: tuple[Suspect, float] | None = None
+    runner_up: tuple[Suspect, float, float] | None = None
 
     @property
     def penalty(self) -> float:
