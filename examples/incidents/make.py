@@ -16,9 +16,10 @@ import sys
 from pathlib import Path
 
 from fig18 import read_fig18
-from story import HEALTHY, STALE, Story, tell
+from story import HEALTHY, STALE, Healthy, StaleFlow
 
-from skeletonhunter.recordings.writer import RecordingWriter, about, write_lines
+from skeletonhunter.recordings.writer import RecordingWriter, about
+from skeletonhunter.testbed.simulate import Simulation
 
 HERE = Path(__file__).parent
 PAPER = "latency, loss and queue depth of one pair: W. Liu et al., SIGCOMM 2025, DOI 10.1145/3718958.3750513, Fig. 18"
@@ -26,20 +27,20 @@ OWN = "all else simulated by examples/incidents/make.py"
 LICENCE = "Apache-2.0; the series from Fig. 18: CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/)"
 
 
-def write_incident(story: Story, folder: Path, origin: str, licence: str) -> None:
-    """Simulates a story and writes it as a recording."""
-    lines, truth, span = tell(story, read_fig18(HERE / "data"))
-    with RecordingWriter(folder / story.name) as writer:
-        write_lines(writer, ((line.topic, line.key, line.arrival_us, line.value) for line in lines))
+def write_incident(simulation: Simulation, folder: Path, origin: str, licence: str) -> None:
+    """Lets a story happen and writes it as a recording."""
+    scenario, span = simulation.scenario, simulation.world.span
+    with RecordingWriter(folder / scenario.name) as writer:
+        simulation.run(writer)
         ends = (span.t0_us, span.at(span.seconds))
-        writer.finish(about(story.name, story.description, ends, origin, licence), truth)
+        writer.finish(about(scenario.name, scenario.description, ends, origin, licence), simulation.truth())
 
 
 def main() -> None:
     """Both recordings."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
-    write_incident(STALE, folder, f"{PAPER}; {OWN}", LICENCE)
-    write_incident(HEALTHY, folder, OWN, "Apache-2.0")
+    write_incident(StaleFlow(STALE, read_fig18(HERE / "data")), folder, f"{PAPER}; {OWN}", LICENCE)
+    write_incident(Healthy(HEALTHY), folder, OWN, "Apache-2.0")
 
 
 if __name__ == "__main__":

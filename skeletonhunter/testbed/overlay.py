@@ -1,8 +1,9 @@
-"""What stands in the flow tables? The overlay chain of each pair, as the virtual switch and the RNICs hold it.
+"""What stands in the flow tables? The overlay chain of each flow, as the virtual switch and the RNICs hold it.
 
 The chain of a flow is ``vif:<src>`` -> ``vswitch:<host>`` -> ``tunnel:<host>`` -> ``rnic:<host>/<rnic>`` -> fabric ->
 ``rnic:`` -> ``tunnel:`` -> ``vswitch:`` -> ``vif:<dst>``. The virtual switch's table holds the rows at ``vif:``,
-``vswitch:`` and ``tunnel:``, the RNIC's table the rows at ``rnic:``. Ages are seconds, counters packets and bytes.
+``vswitch:`` and ``tunnel:``, the RNIC's table the rows at ``rnic:``. Rows are rendered as JSON, all that doesn't change
+beforehand. Ages are seconds, counters packets and bytes. Cost: about 0.6 us per row.
 """
 
 from __future__ import annotations
@@ -10,26 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from skeletonhunter.testbed.jobs import Placed
-from skeletonhunter.testbed.producers import Json
+import orjson
+
+from skeletonhunter.testbed.members import Member
 
 VXLAN_PORT = 4789
-Path = Literal["hardware", "software"]
-
-
-@dataclass(frozen=True)
-class Flow:
-    """One direction of a pair: packets from ``src`` to ``dst``, with ids that are unique per host."""
-
-    src: Placed
-    dst: Placed
-    number: int
-    vni: int
-
-    @property
-    def flow_id(self) -> str:
-        """The same in both tables of a host."""
-        return f"ufid-{self.number:06x}"
+PACKET_BYTES = 1_100
+FlowPath = Literal["hardware", "software"]
+Hop = tuple[str, str, str, str]
+"""(at, next, match, actions)"""
 
 
 @dataclass(frozen=True)
@@ -37,57 +27,66 @@ class FlowState:
     """What a table knows of a flow: counters, age, offloaded or not, and the way packets were seen to take."""
 
     packets: int
-    bytes: int
     idle_s: float
     offloaded: bool = True
-    path: Path | None = "hardware"
+    path: FlowPath | None = "hardware"
+
+    def render(self) -> bytes:
+        """The changing half of a row."""
+        return b'"packets":%d,"bytes":%d,"idle_s":%.3f,"offloaded":%b,"path":%b}' % (
+            self.packets,
+            self.packets * PACKET_BYTES,
+            self.idle_s,
+            b"true" if self.offloaded else b"false",
+            b"null" if self.path is None else b'"%b"' % self.path.encode(),
+        )
 
 
-def vswitch_rows(flow: Flow, at_source: bool, state: FlowState) -> list[Json]:
-    """The flow's rows in the virtual switch's table of its source's host, or of its destination's."""
-    src, dst = flow.src, flow.dst
-    encap = f"set(tunnel(tun_id={flow.vni},dst={dst.host},tp_dst={VXLAN_PORT})),vxlan_sys"
-    if at_source:
-        hops = [
-            (f"vif:{src.endpoint}", f"vswitch:{src.host}", f"in_port(vf{src.rail})", "output:br-int"),
-            (f"vswitch:{src.host}", f"tunnel:{src.host}", _ip_match(flow), encap),
-            (f"tunnel:{src.host}", f"rnic:{src.node}", f"tun_id={flow.vni}", f"output:{src.rnic}"),
-        ]
-    else:
-        hops = [
-            (f"tunnel:{dst.host}", f"vswitch:{dst.host}", f"tun_id={flow.vni}", "output:br-int"),
-            (f"vswitch:{dst.host}", f"vif:{dst.endpoint}", _ip_match(flow), f"output:vf{dst.rail}"),
-        ]
-    return [_row(flow, hop, state) for hop in hops]
+@dataclass(frozen=True)
+class FlowRows:
+    """The unchanging halves of a flow's rows, on one side (at the source, or at the destination)."""
+
+    vswitch: tuple[bytes, ...]
+    rnic: bytes
+
+    def in_vswitch(self, state: FlowState) -> list[bytes]:
+        """The rows of the virtual switch's table."""
+        changing = state.render()
+        return [fixed + changing for fixed in self.vswitch]
+
+    def in_rnic(self, state: FlowState) -> bytes:
+        """The row of the RNIC's table."""
+        return self.rnic + state.render()
 
 
-def rnic_row(flow: Flow, at_source: bool, state: FlowState) -> Json:
-    """The flow's row in the RNIC's own table."""
-    src, dst = flow.src, flow.dst
-    if at_source:
-        hop = (f"rnic:{src.node}", f"rnic:{dst.node}", _ip_match(flow), f"encap(vni={flow.vni}),uplink")
-    else:
-        hop = (f"rnic:{dst.node}", f"tunnel:{dst.host}", f"vni={flow.vni}", f"decap,vf{dst.rail}")
-    return _row(flow, hop, state)
+def flow_rows(src: Member, dst: Member, flow: str, vni: int, at_source: bool) -> FlowRows:
+    """The rows of the flow from ``src`` to ``dst`` on the side of its source or of its destination."""
+    hops = _source_hops(src, dst, vni) if at_source else _destination_hops(src, dst, vni)
+    fixed = [_fixed(flow, src, dst, hop) for hop in hops]
+    return FlowRows(tuple(fixed[:-1]), fixed[-1]) if at_source else FlowRows(tuple(fixed[1:]), fixed[0])
 
 
-def _ip_match(flow: Flow) -> str:
-    return f"ipv4(src={flow.src.ip},dst={flow.dst.ip}),udp(dst=4791)"
+def _source_hops(src: Member, dst: Member, vni: int) -> list[Hop]:
+    match = f"ipv4(src={src.ip},dst={dst.ip}),udp(dst=4791)"
+    encap = f"set(tunnel(tun_id={vni},dst={dst.host},tp_dst={VXLAN_PORT})),vxlan_sys"
+    return [
+        (f"vif:{src.endpoint}", f"vswitch:{src.host}", f"in_port({src.vif})", "output:br-int"),
+        (f"vswitch:{src.host}", f"tunnel:{src.host}", match, encap),
+        (f"tunnel:{src.host}", f"rnic:{src.node}", f"tun_id={vni}", f"output:{src.rnic}"),
+        (f"rnic:{src.node}", f"rnic:{dst.node}", match, f"encap(vni={vni}),uplink"),
+    ]
 
 
-def _row(flow: Flow, hop: tuple[str, str, str, str], state: FlowState) -> Json:
+def _destination_hops(src: Member, dst: Member, vni: int) -> list[Hop]:
+    match = f"ipv4(src={src.ip},dst={dst.ip}),udp(dst=4791)"
+    return [
+        (f"rnic:{dst.node}", f"tunnel:{dst.host}", f"vni={vni}", f"decap,{dst.vif}"),
+        (f"tunnel:{dst.host}", f"vswitch:{dst.host}", f"tun_id={vni}", "output:br-int"),
+        (f"vswitch:{dst.host}", f"vif:{dst.endpoint}", match, f"output:{dst.vif}"),
+    ]
+
+
+def _fixed(flow: str, src: Member, dst: Member, hop: Hop) -> bytes:
     at, after, match, actions = hop
-    return {
-        "flow": flow.flow_id,
-        "at": at,
-        "next": after,
-        "src": flow.src.endpoint,
-        "dst": flow.dst.endpoint,
-        "match": match,
-        "actions": actions,
-        "packets": state.packets,
-        "bytes": state.bytes,
-        "idle_s": state.idle_s,
-        "offloaded": state.offloaded,
-        "path": state.path,
-    }
+    row = {"flow": flow, "at": at, "next": after, "src": src.endpoint, "dst": dst.endpoint}
+    return orjson.dumps({**row, "match": match, "actions": actions})[:-1] + b","

@@ -1,143 +1,205 @@
-"""What do collectors say of a quiet, healthy system? Counters, bursts, queues and agents' health as messages.
+"""What do collectors read? Counters of RNICs, their bursts, queues of switches: sampled, rounded, with holes.
 
-Everything is sampled once a second by the producer's own clock and sent per interval. ``t0_us`` is the true instant of
-second 0 of a recording; columns hold the samples of [from, to) seconds of it.
+Hosts poll about once a second, by a poll clock of their own that jitters; some drivers refresh their counters less
+often than they are polled. Some values can't be read (null), some drivers reload and counters begin anew. Messages go
+out every 5 s (counters), 10 s (bursts), 2 s (queues).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
+import orjson
 
-from skeletonhunter.testbed.jobs import DenseJob, Placed
-from skeletonhunter.testbed.producers import Json, Stream, transport_delay_us
-from skeletonhunter.testbed.traffic import RX, TX, Bursts, cumulative_bytes
+from skeletonhunter.testbed.activity import JobActivity
+from skeletonhunter.testbed.effects import Effects
+from skeletonhunter.testbed.members import Member
+from skeletonhunter.testbed.producers import Line, Machine, Registry
+from skeletonhunter.testbed.queues import QueueModel, quiet_depths
+from skeletonhunter.testbed.traffic import RX, TX
+from skeletonhunter.testbed.world import World
 
-SECOND_US = 1_000_000
-
-
-@dataclass(frozen=True)
-class Span:
-    """The recorded time: ``seconds`` seconds from the true instant ``t0_us``."""
-
-    t0_us: int
-    seconds: int
-
-    def at(self, second: float) -> int:
-        """The true instant of a second of the recording."""
-        return self.t0_us + round(second * SECOND_US)
-
-    def intervals(self, width_s: int) -> Iterator[tuple[int, int]]:
-        """Consecutive [from, to) of ``width_s`` seconds."""
-        for start in range(0, self.seconds, width_s):
-            yield start, min(start + width_s, self.seconds)
+COUNTERS_S, BURSTS_S, QUEUES_S = 5, 10, 2
+KEEPALIVE_BYTES_S = 400_000.0
+EDGE_S = 0.0005
+PRIORITY = 3
+QUEUE_COUNTERS = ("ecn_marked", "pfc_rx", "pfc_tx", "dropped", "crc_errors")
 
 
-def by_container(job: DenseJob) -> dict[str, list[Placed]]:
-    """Endpoints of each container, in order of rank."""
-    containers: dict[str, list[Placed]] = {}
-    for placed in job.placed:
-        containers.setdefault(placed.container, []).append(placed)
-    return containers
+@dataclass
+class Counters:
+    """``rnic-counters`` of all containers."""
+
+    world: World
+    effects: Effects
+    registry: Registry
+    activities: tuple[JobActivity, ...]
+    rng: np.random.Generator
+    refresh_s: dict[str, float] = field(default_factory=dict)
+    reset_s: dict[str, float] = field(default_factory=dict)
+    base: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        plan = self.world.scenario.telemetry
+        for host in self.world.hosts:
+            self.refresh_s[host] = float(self.rng.choice([0.0, 0.0, 0.0, 0.5, 2.0]))
+            resets = self.rng.random() < plan.resets
+            self.reset_s[host] = float(self.rng.uniform(0.0, self.world.span.seconds)) if resets else np.inf
+        for member in self.world.members:
+            self.base[member.number] = (int(self.rng.integers(10**12, 10**14)), int(self.rng.integers(10**12, 10**14)))
+
+    def second(self, second: int) -> list[Line]:
+        """Messages of the containers whose interval ends at ``second``."""
+        lines: list[Line] = []
+        for activity in self.activities:
+            for number, (container, members) in enumerate(activity.job.containers().items()):
+                alive = members[0].created_s <= second - COUNTERS_S and second <= members[0].gone_s
+                if second and (second + number) % COUNTERS_S == 0 and alive:
+                    lines += self._send(activity, container, members, second)
+        return lines
+
+    def _send(self, activity: JobActivity, container: str, members: list[Member], second: int) -> list[Line]:
+        host, job = members[0].host, activity.job
+        stream = self.registry.stream(
+            "rnic-counters",
+            host,
+            "host-agent",
+            machine=host,
+            part=container,
+            job={"job": job.name, "tenant": job.tenant},
+        )
+        at_s = np.arange(second - COUNTERS_S + 1, second + 1) - 0.05 + self.rng.normal(0.0, 0.008, COUNTERS_S)
+        at_s = np.maximum(at_s, 0.001)
+        stamps = [stream.machine.stamp(at) for at in at_s.tolist()]
+        rnics = [self._columns(activity, member, at_s, stamps) for member in members]
+        return stream.send(second, {"container": container, "host": host, "rnics": rnics})
+
+    def _columns(self, activity: JobActivity, member: Member, at_s: np.ndarray, stamps: list[int]) -> dict[str, object]:
+        refresh = self.refresh_s[member.host]
+        read_s = np.floor(at_s / refresh) * refresh if refresh else at_s
+        unread = self.rng.random(len(at_s)) < self.world.scenario.telemetry.unread
+        for broken, when in self.effects.unreadable:
+            if member.number in broken:
+                unread |= when.holds(at_s)
+        columns: dict[str, object] = {"rnic": member.rnic, "t_us": stamps}
+        for name, way in (("tx_bytes", TX), ("rx_bytes", RX)):
+            values = self._values(activity, member, way, read_s)
+            columns[name] = [None if gap else value for gap, value in zip(unread.tolist(), values, strict=True)]
+        return columns
+
+    def _values(self, activity: JobActivity, member: Member, way: int, at_s: np.ndarray) -> list[int]:
+        moved = activity.bytes_until(member.number, way, at_s) + KEEPALIVE_BYTES_S * at_s
+        reset_s = self.reset_s[member.host]
+        since = activity.bytes_until(member.number, way, np.array([reset_s]))[0] if np.isfinite(reset_s) else 0.0
+        base = self.base[member.number][way]
+        after = np.maximum(moved - since - KEEPALIVE_BYTES_S * min(reset_s, 1e9), 0.0)
+        values: list[int] = np.where(at_s >= reset_s, after, moved + base).astype(np.int64).tolist()
+        return values
 
 
-def send_counters(
-    streams: Mapping[str, Stream], job: DenseJob, bursts: Sequence[Bursts], span: Span, rng: np.random.Generator
-) -> None:
-    """``rnic-counters`` of every container, one message per 5 s; cumulative bytes from a random base."""
-    seconds = np.arange(1, span.seconds + 1, dtype=float)
-    for container, placed in by_container(job).items():
-        stream = streams[container]
-        noise = rng.uniform(0.0, 0.02, (len(placed), len(seconds)))
-        at_us = [span.at(s) for s in seconds]
-        columns = []
-        for row, p in enumerate(placed):
-            base = rng.integers(10**12, 10**14, 2)
-            beats = np.round(400_000.0 * (seconds + noise[row]))
-            tx, rx = (
-                (cumulative_bytes(bursts[p.rank], way, seconds) + beats).astype(np.int64) + base[way]
-                for way in (TX, RX)
+@dataclass
+class BurstReports:
+    """``rnic-bursts`` of all endpoints; edges are blunt by ``EDGE_S``."""
+
+    world: World
+    registry: Registry
+    activities: tuple[JobActivity, ...]
+    rng: np.random.Generator
+
+    def second(self, second: int) -> list[Line]:
+        """Messages of the endpoints whose interval ends at ``second``."""
+        lines: list[Line] = []
+        for activity in self.activities:
+            for number, members in enumerate(activity.job.containers().values()):
+                alive = members[0].created_s <= second - BURSTS_S and second <= members[0].gone_s
+                if second and (second + 3 * number) % BURSTS_S == 0 and alive:
+                    for member in members:
+                        lines += self._send(activity, member, second)
+        return lines
+
+    def _send(self, activity: JobActivity, member: Member, second: int) -> list[Line]:
+        job = activity.job
+        stream = self.registry.stream(
+            "rnic-bursts",
+            member.host,
+            "host-agent",
+            machine=member.host,
+            part=member.container,
+            job={"job": job.name, "tenant": job.tenant},
+        )
+        found = activity.of(member.number)
+        mine = np.flatnonzero((found.end_s > max(second - BURSTS_S, 0)) & (found.end_s <= second))
+        edges = self.rng.normal(0.0, EDGE_S, (len(mine), 2))
+        start, end = found.start_s[mine] + edges[:, 0], found.end_s[mine] + edges[:, 1]
+        rows = [
+            b'{"start_us":%d,"end_us":%d,"bytes":%d,"direction":"%b"}' % row
+            for row in zip(
+                self._stamps(stream.machine, start),
+                self._stamps(stream.machine, np.maximum(start, end)),
+                found.bytes[mine].astype(int).tolist(),
+                [b"rx" if way else b"tx" for way in found.direction[mine].tolist()],
+                strict=True,
             )
-            columns.append((p.rnic, tx.tolist(), rx.tolist()))
-        delays = transport_delay_us(rng, span.seconds)
-        for start, end in span.intervals(5):
-            rnics = [
-                {"rnic": rnic, "t_us": at_us[start:end], "tx_bytes": tx[start:end], "rx_bytes": rx[start:end]}
-                for rnic, tx, rx in columns
-            ]
-            body = {"container": container, "host": placed[0].host, "rnics": rnics}
-            stream.send(span.at(end), delays[start], body)
-
-
-def send_bursts(
-    streams: Mapping[str, Stream], job: DenseJob, bursts: Sequence[Bursts], span: Span, rng: np.random.Generator
-) -> None:
-    """``rnic-bursts`` of every endpoint, one message per 10 s with the bursts that ended in it; 0.5 ms blunt."""
-    ways = ("tx", "rx")
-    for start, end in span.intervals(10):
-        for placed in job.placed:
-            found = bursts[placed.rank]
-            mine = np.flatnonzero((found.end_s > start) & (found.end_s <= end))
-            edges = rng.normal(0.0, 0.0005, (len(mine), 2))
-            rows = []
-            for (early, late), n in zip(edges, mine, strict=True):
-                begin_us = span.at(float(found.start_s[n]) + early)
-                end_us = max(span.at(float(found.end_s[n]) + late), begin_us)
-                size = int(found.bytes[n])
-                rows.append(
-                    {"start_us": begin_us, "end_us": end_us, "bytes": size, "direction": ways[found.direction[n]]}
-                )
-            delay = float(transport_delay_us(rng, 1)[0])
-            streams[placed.container].send(span.at(end), delay, {"endpoint": placed.endpoint, "bursts": rows})
-
-
-def quiet_depths(seconds: int, rng: np.random.Generator) -> np.ndarray:
-    """Depths (bytes) of an egress queue without congestion: about 1.2 kB, one second in a hundred up to 5 kB."""
-    depths = np.exp(rng.normal(np.log(1_200.0), 0.28, seconds))
-    rare = rng.random(seconds) < 0.01
-    depths[rare] = rng.uniform(2_500.0, 5_000.0, int(rare.sum()))
-    return depths
-
-
-def send_queues(
-    stream: Stream, switch: str, depths: Mapping[str, Sequence[int | None]], span: Span, delays: np.ndarray
-) -> None:
-    """``switch-queues`` of one switch, one message per 2 s; ``depths`` by port and second, null = not read."""
-    for start, end in span.intervals(2):
-        at_us = [span.at(second) + 10_000 for second in range(start, end)]
-        zeros = [0] * (end - start)
-        ports = [
-            {
-                "port": port,
-                "queue": 3,
-                "t_us": at_us,
-                "depth_bytes": list(column[start:end]),
-                "ecn_marked": zeros,
-                "pfc_tx": zeros,
-                "dropped": zeros,
-            }
-            for port, column in depths.items()
         ]
-        stream.send(span.at(end), float(delays[start]), {"switch": switch, "ports": ports})
+        body = b'"endpoint":%b,"bursts":[%b]' % (orjson.dumps(member.endpoint), b",".join(rows))
+        return stream.send_raw(second, body)
+
+    def _stamps(self, machine: Machine, at_s: np.ndarray) -> list[int]:
+        return [machine.stamp(at) for at in at_s.tolist()]
 
 
-def send_health(stream: Stream, covered: Sequence[Placed], gids: Json, span: Span, rng: np.random.Generator) -> None:
-    """``agent-health`` every 5 s: well, about 1 % CPU and 35 MB; an agent that covers nothing is a host of its own."""
-    covers = [placed.endpoint for placed in covered]
-    rss = rng.integers(34_000_000, 37_000_000)
-    for _, end in span.intervals(5):
-        body = {
-            "agent": stream.agent,
-            "host": covered[0].host if covered else stream.agent,
-            "covers": covers,
-            "state": "ok",
-            "cpu_percent": round(max(0.3, float(rng.normal(1.0, 0.1))), 2),
-            "rss_bytes": int(rss + rng.integers(0, 200_000)),
-            "send_lag_us": round(float(transport_delay_us(rng, 1)[0]), 1),
-            "dropped": 0,
-            "gids": gids,
-            "plan_version": 1,
-        }
-        stream.send(span.at(end), float(transport_delay_us(rng, 1)[0]), body)
+@dataclass
+class QueueReports:
+    """``switch-queues`` of all switches that are up."""
+
+    world: World
+    effects: Effects
+    registry: Registry
+    model: QueueModel
+    rng: np.random.Generator
+
+    shown: dict[int, Sequence[int | None]] = field(default_factory=dict)
+    """Measured depths per second, in place of modelled ones, by hop."""
+
+    def __post_init__(self) -> None:
+        self.ports: dict[str, list[int]] = {switch: [] for switch in self.world.fabric.switches()}
+        for switch, hops in self.ports.items():
+            hops += [hop for _, hop in self.world.fabric.around[switch]]
+        self.totals = {key: np.cumsum(values).astype(int) for key, values in self.model.counted.items()}
+
+    def second(self, second: int) -> list[Line]:
+        """Messages of the switches whose interval ends at ``second``."""
+        lines: list[Line] = []
+        for number, (switch, hops) in enumerate(self.ports.items()):
+            if second >= QUEUES_S and (second + number) % QUEUES_S == 0:
+                lines += self._send(switch, hops, second)
+        return lines
+
+    def _send(self, switch: str, hops: list[int], second: int) -> list[Line]:
+        stream = self.registry.stream("switch-queues", "switch-collector", "switch-collector", part=switch, job={})
+        seconds = range(second - QUEUES_S, second)
+        at_us = orjson.dumps([stream.machine.stamp(s + 0.9) for s in seconds])
+        depths = quiet_depths((len(hops), QUEUES_S), self.rng).astype(int)
+        ports = []
+        for place, hop in enumerate(hops):
+            values = orjson.dumps(self._depths(hop, seconds, depths[place].tolist()))
+            name = self.world.fabric.port_of(hop).rpartition("/")[2].encode()
+            columns = b'"port":"%b","queue":%d,"t_us":%b,"depth_bytes":%b' % (name, PRIORITY, at_us, values)
+            ports.append(b"{%b%b}" % (columns, self._counters(hop, second)))
+        return stream.send_raw(second, b'"switch":"%b","ports":[%b]' % (switch.encode(), b",".join(ports)))
+
+    def _depths(self, hop: int, seconds: range, quiet: list[int]) -> list[int | None]:
+        if hop in self.shown:
+            return [self.shown[hop][second] for second in seconds]
+        depth = self.model.depths.get(hop)
+        return list(quiet) if depth is None else depth[list(seconds)].astype(int).tolist()
+
+    def _counters(self, hop: int, second: int) -> bytes:
+        parts = []
+        for counter in QUEUE_COUNTERS:
+            total = self.totals.get((hop, counter))
+            values = (0, 0) if total is None else (int(total[second - 2]), int(total[second - 1]))
+            parts.append(b',"%b":[%d,%d]' % (counter.encode(), *values))
+        return b"".join(parts)

@@ -1,0 +1,177 @@
+"""Which flows do hosts know, since when, and what do their tables say? Flows that age, are offloaded, and are dumped.
+
+A flow (source, destination) comes into being with its first packet, is offloaded at once, and is forgotten
+``IDLE_S`` after its last one. Packets are those of probes (both directions of a train) and of the job. Dumps take one
+message for the virtual switch and one per RNIC; each host has its own phase. Times are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from skeletonhunter.testbed.effects import Effects, FlowView
+from skeletonhunter.testbed.overlay import FlowRows, FlowState, flow_rows
+from skeletonhunter.testbed.paths import edge_port
+from skeletonhunter.testbed.physics import Trains
+from skeletonhunter.testbed.producers import Line, Registry
+from skeletonhunter.testbed.world import World
+
+IDLE_S = 10.0
+VNI = 9_000
+Side = Literal["source", "destination"]
+
+
+@dataclass
+class FlowLedger:
+    """All flows that were ever seen. By number: packets, when last sent, when last received."""
+
+    world: World
+    numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+    packets: list[float] = field(default_factory=list)
+    last_s: list[float] = field(default_factory=list)
+    received_s: list[float] = field(default_factory=list)
+    by_host: dict[str, list[int]] = field(default_factory=dict)
+
+    def number(self, src: int, dst: int) -> int:
+        """The number of a flow, new if it is."""
+        key = (src, dst)
+        known = self.numbers.get(key)
+        if known is not None:
+            return known
+        number = self.numbers[key] = len(self.pairs)
+        self.pairs.append(key)
+        self.packets.append(float((src * 7919 + dst * 15_485_863) % 100_003_393))
+        self.last_s.append(-np.inf)
+        self.received_s.append(-np.inf)
+        members = self.world.members
+        for host in {members[src].host, members[dst].host}:
+            self.by_host.setdefault(host, []).append(number)
+        return number
+
+    def add_trains(self, trains: Trains, answered: np.ndarray, sent: np.ndarray, second: int) -> None:
+        """Counts the packets of trains: there as many as were sent, back as many as were answered."""
+        rows = zip(trains.src.tolist(), trains.dst.tolist(), sent.tolist(), answered.tolist(), strict=True)
+        for src, dst, out, back in rows:
+            if out:
+                self.add(src, dst, out, second, arrived=back > 0)
+            if back:
+                self.add(dst, src, back, second)
+
+    def add(self, src: int, dst: int, packets: float, second: float, arrived: bool = True) -> None:
+        """Counts packets of a flow in the second from ``second`` on; ``arrived``: its destination saw them too."""
+        number = self.number(src, dst)
+        self.packets[number] += packets
+        self.last_s[number] = second + 1.0
+        if arrived:
+            self.received_s[number] = second + 1.0
+
+
+@dataclass
+class FlowDumper:
+    """Dumps the tables of every host. ``job_traffic(second)`` tells the ledger what the jobs sent."""
+
+    world: World
+    effects: Effects
+    registry: Registry
+    ledger: FlowLedger
+    rng: np.random.Generator
+    job_traffic: Callable[[int], None]
+    rows: dict[tuple[int, Side], FlowRows] = field(default_factory=dict)
+    frozen: dict[float, dict[int, float]] = field(default_factory=dict)
+    """Counters of all flows at the instants at which some stop."""
+
+    def __post_init__(self) -> None:
+        every = self.world.scenario.telemetry.flow_tables_s
+        self.next_s = {host: float(self.rng.uniform(0.0, every)) for host in self.world.hosts}
+
+    def second(self, second: int) -> list[Line]:
+        """Dumps that end in [second, second + 1)."""
+        self.job_traffic(second)
+        self._freeze(second)
+        lines: list[Line] = []
+        for host, at_s in self.next_s.items():
+            if second <= at_s < second + 1:
+                lines += self._dump(host, at_s)
+                every = self.world.scenario.telemetry.flow_tables_s
+                self.next_s[host] = at_s + every + float(self.rng.uniform(-0.05, 0.05))
+        return lines
+
+    def _freeze(self, second: int) -> None:
+        """Remembers the counters of flows whose counting stops in this second."""
+        for since_s in {view.frozen_s for view in self.effects.views} - {None, *self.frozen}:
+            if since_s is not None and since_s <= second:
+                self.frozen[since_s] = dict(enumerate(self.ledger.packets))
+
+    def _dump(self, host: str, at_s: float) -> list[Line]:
+        ledger, members = self.ledger, self.world.members
+        known = [n for n in ledger.by_host.get(host, []) if at_s - ledger.last_s[n] < IDLE_S]
+        views = self._views(known, at_s)
+        vswitch: list[bytes] = []
+        rnics: dict[str, list[bytes]] = {member.rnic: [] for member in self.world.on_host(host)}
+        for flow in known:
+            src, dst = ledger.pairs[flow]
+            side: Side = "source" if members[src].host == host else "destination"
+            view = views.get(flow) if side == "source" else None
+            state = self._state(flow, at_s, side, view)
+            rows = self._rows(flow, side)
+            vswitch += rows.in_vswitch(state)
+            if view is None or self.effects.views[view].in_rnic:
+                rnics[members[src if side == "source" else dst].rnic].append(rows.in_rnic(state))
+        return self._send(host, at_s, vswitch, rnics)
+
+    def _views(self, flows: list[int], at_s: float) -> dict[int, int]:
+        """For each flow, the view that holds for it now."""
+        active = [n for n, view in enumerate(self.effects.views) if view.when.holds(np.array([at_s]))[0]]
+        if not active or not flows:
+            return {}
+        src, dst = (np.array([self.ledger.pairs[flow][end] for flow in flows]) for end in (0, 1))
+        sport = np.array([edge_port(a, b) for a, b in zip(src.tolist(), dst.tolist(), strict=True)])
+        epoch = self.world.paths.epoch_at(at_s)
+        trains = Trains(src, dst, self.world.paths.look_up(src, dst, sport, epoch), sport, np.full(len(src), at_s))
+        found: dict[int, int] = {}
+        for number in active:
+            touched = self.effects.views[number].where.crossings(trains, self.world.paths) > 0
+            found.update({flows[n]: number for n in np.flatnonzero(touched).tolist()})
+        return found
+
+    def _state(self, flow: int, at_s: float, side: Side, view_number: int | None) -> FlowState:
+        last_s = self.ledger.last_s if side == "source" else self.ledger.received_s
+        packets, idle = self.ledger.packets[flow], max(0.0, at_s - last_s[flow]) + (flow * 0.618) % 0.9
+        if view_number is None:
+            return FlowState(int(packets), idle)
+        view: FlowView = self.effects.views[view_number]
+        if view.frozen_s is not None:
+            packets = self.frozen.get(view.frozen_s, {}).get(flow, packets)
+            idle = at_s - view.frozen_s
+        if view.period_s is not None:
+            young = (at_s - view.when.first_s + flow * 0.37) % view.period_s
+            packets, idle = packets % 997.0 * young, min(idle, young)
+        return FlowState(int(packets), idle, view.offloaded, view.path)
+
+    def _rows(self, flow: int, side: Side) -> FlowRows:
+        if (flow, side) not in self.rows:
+            src, dst = (self.world.members[number] for number in self.ledger.pairs[flow])
+            name = f"ufid-{src.number:05x}{dst.number:05x}"
+            self.rows[flow, side] = flow_rows(src, dst, name, VNI + src.number % 7, side == "source")
+        return self.rows[flow, side]
+
+    def _send(self, host: str, at_s: float, vswitch: list[bytes], rnics: dict[str, list[bytes]]) -> list[Line]:
+        stream = self.registry.stream("flow-tables", host, "flow-dumper", machine=host, job={})
+        head = b'"host":"%b","rnic":' % host.encode()
+        body = head + b'null,"table":"vswitch","complete":true,"flows":[%b]' % b",".join(vswitch)
+        lines = stream.send_raw(at_s, body)
+        for place, (rnic, rows) in enumerate(sorted(rnics.items()), start=1):
+            if self._hangs(f"{host}/{rnic}", at_s):
+                continue
+            body = head + b'"%b","table":"rnic","complete":true,"flows":[%b]' % (rnic.encode(), b",".join(rows))
+            lines += stream.send_raw(at_s + 0.002 * place, body)
+        return lines
+
+    def _hangs(self, rnic: str, at_s: float) -> bool:
+        """Whether the RNIC doesn't answer when it is asked for its table."""
+        return any(name == rnic and when.holds(np.array([at_s]))[0] for name, when in self.effects.frozen_tables)
