@@ -10,7 +10,18 @@ from importlib import import_module
 
 import typer
 
-COMMANDS: tuple[str, ...] = ("alert", "infer", "migrate", "plan", "replay", "score", "sink", "topics", "work")
+COMMANDS: tuple[str, ...] = (
+    "alert",
+    "infer",
+    "migrate",
+    "plan",
+    "replay",
+    "score",
+    "simulate",
+    "sink",
+    "topics",
+    "work",
+)
 """Modules of this package, each with a function of the same name (``_`` for ``-``)."""
 
 
