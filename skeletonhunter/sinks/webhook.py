@@ -24,7 +24,8 @@ MAX_WAIT_S = 60.0
 RETRIED = frozenset((408, 425, 429))
 
 _log = logging.getLogger(__name__)
-logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs whole URLs
+for _name in ("httpx", "httpcore"):  # they log whole URLs
+    logging.getLogger(_name).setLevel(logging.WARNING)
 
 Wait = Callable[[float], None]
 """Waits that many seconds."""
