@@ -30,7 +30,7 @@ def log_to_stderr() -> None:
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
     )
-    logging.getLogger("urllib3").setLevel(logging.ERROR)  # what it tries again is told by us
+    logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # what it tries again is told by us
 
 
 @contextmanager
