@@ -86,6 +86,8 @@ def _by_rail(endpoints: Iterable[Endpoint]) -> list[list[Endpoint]]:
 
 def _at_gap(rail: Sequence[Endpoint], gap: int) -> list[NamePair]:
     size = len(rail)
+    if 2 * gap > size:
+        return []
     starts = range(gap if 2 * gap == size else size)  # opposite ends of an even ring meet once
     found = []
     for start in starts:

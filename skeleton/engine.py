@@ -19,7 +19,7 @@ from schemas.instants import micros
 from schemas.maps import EndpointMap
 from schemas.skeletons import SkeletonUpdate
 from schemas.telemetry import RnicBursts, RnicCounters
-from skeleton.inference import Structure, infer, still_regular
+from skeleton.inference import Inference, Structure, doubt, infer
 from skeleton.lifecycle import take_look
 from skeleton.membership import Membership, read_membership
 from skeleton.parameters import SkeletonParameters
@@ -80,16 +80,17 @@ class SkeletonEngine:
 
     def _look(self, state: JobState, membership: Membership, t_us: int) -> Sequence[Emission]:
         was = state.structure, state.standing
-        since_us = max(state.since_us, t_us - micros(self.parameters.window_s))
-        if state.standing.state == "trusted" and not self._full_look_due(state, since_us, t_us):
-            fresh_us = _fresh_us(state, t_us)
-            if still_regular(state.counters, state.bursts, membership, fresh_us, self.parameters):
+        look: Inference | None = None
+        if state.standing.state in ("trusted", "degraded"):
+            look = doubt(state.counters, state.bursts, membership, _fresh_us(state, t_us), self.parameters)
+            if look is None and state.standing.state == "trusted" and not self._full_look_due(state, t_us):
                 state.supported_us = t_us
                 return ()
-        state.looked_us = t_us
-        take_look(
-            state, infer(state.counters, state.bursts, membership, since_us, self.parameters), t_us, self.parameters
-        )
+        if look is None:
+            since_us = max(state.since_us, t_us - micros(self.parameters.window_s))
+            state.looked_us = t_us
+            look = infer(state.counters, state.bursts, membership, since_us, self.parameters)
+        take_look(state, look, t_us, self.parameters)
         return _update(state, membership, t_us) if _material(*was, state) else ()
 
     def _pause_us(self, state: JobState, t_us: int) -> int:
@@ -98,9 +99,10 @@ class SkeletonEngine:
         span_us = min(t_us - state.since_us, micros(self.parameters.window_s))
         return max(micros(self.parameters.evidence_s), span_us * 3 // 20)
 
-    def _full_look_due(self, state: JobState, since_us: int, t_us: int) -> bool:
+    def _full_look_due(self, state: JobState, t_us: int) -> bool:
         if state.candidate is not None:
             return True
+        since_us = max(state.since_us, t_us - micros(self.parameters.window_s))
         grown = (t_us - since_us) >= 1.5 * max(state.looked_us - state.since_us, 1)
         return grown or t_us - state.looked_us >= micros(self.parameters.window_s) // 7
 

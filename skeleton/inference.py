@@ -82,15 +82,21 @@ def infer(
     return Inference(structure, period, confidence, coverage, "", _describe(findings, period), evidence)
 
 
-def still_regular(
+def doubt(
     counters: CounterLog, bursts: BurstLog, membership: Membership, since_us: int, parameters: SkeletonParameters
-) -> bool:
-    """Whether the traffic since ``since_us`` still repeats, with half the regularity that it took to be trusted."""
+) -> Inference | None:
+    """Why the traffic since ``since_us`` does not bear out a skeleton that was trusted; None: it still repeats.
+
+    Half the regularity that it took to be trusted is enough.
+    """
     traffic = resample(counters, bursts, membership.names, since_us, parameters.gap_s)
     if traffic is None:
-        return False
+        return Inference(Structure(), None, 0.0, 0.0, "unobserved", "nothing was observed lately", {})
     period = find_period(job_activity(traffic.tx))
-    return period is not None and period.regularity >= parameters.regular / 2.0
+    if period is not None and period.regularity >= parameters.regular / 2.0:
+        return None
+    refusal, reason = ("silent", "no traffic") if not np.nansum(traffic.tx) else ("irregular", "no longer repeats")
+    return Inference(Structure(), period, 0.0, 0.0, refusal, reason, _evidence(traffic, period))
 
 
 def _refusal(traffic: Traffic, period: Period | None, parameters: SkeletonParameters) -> tuple[str, str]:

@@ -1,0 +1,61 @@
+"""From findings to edges: what is kept when something is not known."""
+
+from __future__ import annotations
+
+from skeleton.membership import Membership
+from skeleton.structure import RailFinding, build_edges, build_groups
+
+JOB = Membership(1, ("a", "b", "c", "d", "e", "f"), (0,) * 6, ("1", "2", "3", "4", "5", "6"), tuple("abcdef"))
+ALL = (0, 1, 2, 3, 4, 5)
+STAGES = ((0, 1), (2, 3), (4, 5))
+REPLICAS = ((0, 2, 4), (1, 3, 5))
+
+
+def edges(finding: RailFinding, job: Membership = JOB) -> dict[str, str]:
+    return {a + b: kind for a, b, kind in build_edges([finding], job)}
+
+
+def test_known_replicas_give_cliques_and_pipelines() -> None:
+    found = edges(RailFinding(0, ALL, "paired", STAGES, REPLICAS, ordered=True))
+    assert found == {"ab": "dp", "cd": "dp", "ef": "dp", "ac": "pp", "ce": "pp", "bd": "pp", "df": "pp"}
+
+
+def test_shared_ends_join_first_and_last_stage() -> None:
+    found = edges(RailFinding(0, ALL, "paired", STAGES, REPLICAS, ordered=True, shared_ends=True))
+    assert found.items() >= {"ae": "emb", "bf": "emb"}.items()
+
+
+def test_circles_replace_the_cliques_of_stages() -> None:
+    circles = (("ep", (0, 1)), ("dp", (2, 3)))
+    found = edges(RailFinding(0, ALL, "paired", STAGES, REPLICAS, circles, ordered=True))  # type: ignore[arg-type]
+    assert found["ab"] == "ep" and found["cd"] == "dp" and "ef" not in found
+
+
+def test_unknown_replicas_keep_all_pairs_of_neighbouring_stages() -> None:
+    found = edges(RailFinding(0, ALL, "staged", STAGES, ordered=True))
+    assert {pair for pair, kind in found.items() if kind == "pp"} == {"ac", "ad", "bc", "bd", "ce", "cf", "de", "df"}
+
+
+def test_unknown_order_keeps_all_pairs_of_stages() -> None:
+    assert len(edges(RailFinding(0, ALL, "staged", STAGES, ordered=False))) == 15
+
+
+def test_nothing_known_keeps_the_rail() -> None:
+    found = edges(RailFinding(0, ALL, "unresolved"))
+    assert len(found) == 15 and set(found.values()) == {"unknown"}
+
+
+def test_one_group_is_a_clique() -> None:
+    assert set(edges(RailFinding(0, ALL, "single", (ALL,))).values()) == {"dp"}
+
+
+def test_pairs_within_a_host_are_left_out() -> None:
+    shared = Membership(1, JOB.names, JOB.rails, ("1", "1", "2", "2", "3", "3"), JOB.containers)
+    found = edges(RailFinding(0, ALL, "paired", STAGES, REPLICAS, ordered=True), shared)
+    assert set(found.values()) == {"pp"}
+
+
+def test_groups_name_their_rail_and_keep_pipeline_order() -> None:
+    groups = build_groups([RailFinding(3, ALL, "paired", STAGES, ((4, 2, 0),), ordered=True)], JOB)
+    assert [(group.kind, group.members, group.rail) for group in groups][-1] == ("pp", ("e", "c", "a"), 3)
+    assert [group.kind for group in groups] == ["dp", "dp", "dp", "pp"]
