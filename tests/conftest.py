@@ -1,0 +1,6 @@
+"""What holds for all tests: property tests are judged by what they find, not by how busy the machine is."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("busy-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy-machine")
