@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
+from orjson import Fragment
 
+from schemas.codec import encode
 from schemas.envelope import Clock, Message, Producer
 from schemas.folding import Emission, Observation, TimeReached
 from schemas.instants import SECOND_US
@@ -21,6 +24,7 @@ from schemas.telemetry import Burst, RnicBursts, RnicColumns, RnicCounters
 from skeleton.engine import SkeletonEngine
 from skeleton.parameters import SkeletonParameters
 from skeleton.state import JobState
+from skeletonhunter.recordings.writer import RecordingWriter, about, write_lines
 
 BEGIN_US = 1_753_000_000 * SECOND_US
 CLOCK = Clock(source="ptp", offset_us=0.0, error_us=60.0)
@@ -248,3 +252,22 @@ def events(messages: Sequence[Message], until_s: int) -> Iterator[Observation | 
             yield Observation(TOPICS[type(waiting[place])], waiting[place])
             place += 1
         yield TimeReached(now_us)
+
+
+def write_recording(path: Path, shape: Shape, seconds: int) -> Path:
+    """A recording of the job, every message 20 ms after it was made."""
+    moved = simulate(shape, seconds)
+    messages: list[Message] = [
+        endpoint_map(shape),
+        *counter_messages(shape, moved, seconds),
+        *burst_messages(shape, moved, seconds),
+    ]
+    lines = [
+        (TOPICS[type(m)], "j", m.t_us + 20_000, Fragment(encode(TOPICS[type(m)], m)))  # type: ignore[index]
+        for m in messages
+    ]
+    with RecordingWriter(path, compress=False) as writer:
+        write_lines(writer, lines)
+        span_us = BEGIN_US, BEGIN_US + seconds * SECOND_US
+        writer.finish(about("simulated", "For tests.", span_us, "tests/simulated_jobs.py", "Apache-2.0"))
+    return path
