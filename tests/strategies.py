@@ -186,3 +186,17 @@ _MATCHING: dict[type, Callable[[], st.SearchStrategy[dict[str, Any]]]] = {
     diagnosis.PairWindows: _windows,
 }
 """Fields that must fit each other, drawn together."""
+
+
+@st.composite
+def spoiled(draw: st.DrawFn, wire: Any) -> Any:
+    """A copy of some JSON in which one part, anywhere in it, has become any other JSON."""
+    copy = msgspec.json.decode(msgspec.json.encode(wire))
+    parts = [copy]
+    for part in parts:
+        inner = part.values() if isinstance(part, dict) else part
+        parts += [item for item in inner if isinstance(item, dict | list)]
+    part = draw(st.sampled_from([part for part in parts if part]))
+    place = draw(st.sampled_from(list(part) if isinstance(part, dict) else range(len(part))))
+    part[place] = draw(free_form)
+    return copy

@@ -22,7 +22,7 @@ from schemas.topics import topic, topics
 from skeletonhunter.reference.examples import examples
 from streams.sequencer import Sequencer
 from tests.contract.malformed import ARRIVAL_US, MALFORMED, Malformed
-from tests.strategies import free_form, values_of
+from tests.strategies import spoiled, values_of
 
 FAR_US = 2**53
 TOPICS = sorted(topics())
@@ -64,15 +64,7 @@ def test_any_bytes_are_a_value_or_a_bad_record(topic_name: str, raw: bytes) -> N
 def test_spoiled_messages_are_values_or_bad_records(topic_name: str, data: st.DataObject) -> None:
     """One field of a good message, anywhere in it, becomes any JSON; or some bytes of it any others."""
     wire = typical(topic_name.replace("rnic-counters-dlq", "dead-letters"))
-    parts = [wire]
-    for part in parts:
-        parts += [
-            inner for inner in (part.values() if isinstance(part, dict) else part) if isinstance(inner, dict | list)
-        ]
-    part = data.draw(st.sampled_from([part for part in parts if part]))
-    place = data.draw(st.sampled_from(list(part) if isinstance(part, dict) else range(len(part))))
-    part[place] = data.draw(free_form)
-    raw = bytearray(orjson.dumps(wire))
+    raw = bytearray(orjson.dumps(data.draw(spoiled(wire))))
     for _ in range(data.draw(st.integers(0, 2))):
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     try:

@@ -16,7 +16,7 @@ from schemas.codec import BadRecord, decode, encode
 from schemas.topics import DEAD_LETTERS, topics
 from skeletonhunter.reference.examples import REFUSES, Example, examples
 from skeletonhunter.reference.json_schemas import json_schema_files
-from tests.strategies import values_of
+from tests.strategies import spoiled, values_of
 
 FOLDER = Path(schemas.__file__).parent
 EXAMPLES = [(topic, name) for topic, named in examples().items() for name in named]
@@ -90,6 +90,19 @@ def test_no_example_is_an_orphan_or_misnamed() -> None:
 def test_json_schema_takes_whatever_the_codec_writes(kind: str, data: st.DataObject) -> None:
     value = data.draw(values_of(topic_of(kind)))
     validator(f"{kind}.v{newest(kind)}.json").validate(json.loads(encode(topic_of(kind), value)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=50)
+@given(data=st.data())
+def test_json_schema_refuses_nothing_that_the_codec_takes(kind: str, data: st.DataObject) -> None:
+    example = examples()[kind]["typical.valid"]
+    wire = data.draw(spoiled(json.loads(bytes(example.value))))
+    try:
+        decode(topic_of(kind), example.key, json.dumps(wire).encode(), 2**53)
+    except BadRecord:
+        return
+    assert is_valid_by_schema(kind, wire)
 
 
 def test_the_committed_schemas_are_the_generated_ones_and_no_others() -> None:
