@@ -1,13 +1,14 @@
-"""The Faust app: one agent per stage, over all its topics and the ticks; no app exists until it is asked for.
+"""The Faust app: one agent per stage, over all its topics, and one for the ticks; no app exists until it is asked for.
 
-An agent hands each message to the runner of its stage and partition (``streams.worker``, ``streams.runner``), where the
-work is done and tested. All topics have the same number of partitions, so Faust assigns partition n of all of them, and
-of the table with the states, to the same worker.
+Agents hand each message to the runner of its stage and partition (``streams.worker``, ``streams.runner``), where the
+work is done and tested. The ticks have an agent of their own because every stage reads them. All topics have the same
+number of partitions, so Faust assigns partition n of all of them, and of the table with the states, to the same worker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import faust
@@ -28,7 +29,7 @@ class StoreError(RuntimeError):
 
 
 def build_app(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES) -> faust.App:
-    """The app of one worker, with an agent per stage of ``setup.stages``.
+    """The app of one worker.
 
     Raises:
         StoreError: the store that was asked for is not installed.
@@ -38,7 +39,8 @@ def build_app(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES) -> faust
     table = app.Table(TABLE, partitions=setup.partitions, key_type=bytes, value_type=bytes)
     worker = Worker(app, table, setup, pipeline(setup.pipeline, setup.partitions, stages))
     for stage in setup.stages:
-        _add_agent(app, worker, stages[stage], setup.prefix)
+        _add_agent(app, stage, [setup.prefix + topic for topic in stages[stage].inputs], partial(worker.take, stage))
+    _add_agent(app, TICKS, [setup.prefix + TICKS], worker.take_tick)
     _follow_assignments(app, table, worker)
     if setup.ticker:
         from streams.ticker import add_ticker
@@ -47,15 +49,14 @@ def build_app(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES) -> faust
     return app
 
 
-def _add_agent(app: faust.App, worker: Worker, stage: Stage, prefix: str) -> None:
-    names = [prefix + topic for topic in (*stage.inputs, TICKS)]
-    topic = app.topic(*names, key_serializer="raw", value_serializer="raw", acks=False)
+def _add_agent(app: faust.App, name: str, topics: list[str], take: Callable[[Any], Awaitable[None]]) -> None:
+    topic = app.topic(*topics, key_serializer="raw", value_serializer="raw", acks=False)
 
     async def agent(stream: Any) -> None:
         async for event in stream.noack().events():
-            await worker.take(stage.name, event.message)
+            await take(event.message)
 
-    app.agent(topic, name=stage.name)(agent)
+    app.agent(topic, name=name)(agent)
 
 
 def _follow_assignments(app: faust.App, table: Any, worker: Worker) -> None:

@@ -5,7 +5,7 @@ until the broker has it, (4) pass the tick on, with the offsets up to which the 
 ``checkpoint_s`` of time write the changed states down, wait until the changelog has them, and only then let go of the
 source offsets. A crash between any two steps repeats some of them with the same bytes; readers know them by their ids.
 
-The runner knows neither Faust nor Kafka, only ``streams.ports``. One task feeds it: it is not made for two at once.
+The runner knows neither Faust nor Kafka, only ``streams.ports``. Several tasks of one event loop may feed it.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ class PartitionRunner:
         self.max_bytes = max_bytes
         self.checkpoint = Checkpoint(post.stage.name, post.partition)
         self.revoked = False
+        self._busy = False
         self._pending: list[Awaitable[Written]] = []
         self._begin(NOTHING, {})
 
@@ -86,43 +87,48 @@ class PartitionRunner:
         return self._safe()
 
     def receive(self, record: Record) -> bool:
-        """Takes in a record of one of the stage's topics or of the ticks; True = ``proceed`` has something to do."""
-        if record.topic == TICKS:
-            self._note(record)
-        else:
-            self.inbox.receive(record)
-        return self.barrier.due(self.inbox.ledger.positions) is not None
+        """Takes in a record of one of the stage's topics; True = ``proceed`` has something to do."""
+        self.inbox.receive(record)
+        return self._is_due()
 
-    def _note(self, record: Record) -> None:
-        if record.offset < self._tick_position:
-            return
-        self._tick_position = record.offset + 1
-        if record.key is None or not self.barrier.listens_to(record.key.decode(errors="replace")):
-            return
-        try:
-            tick = decode(TICKS, record.key, record.value, record.arrival_us, self.max_bytes)
-        except BadRecord as error:
-            log.warning("a tick at offset %d can't be used: %s", record.offset, error)
-            return
-        assert isinstance(tick, Tick)
-        self.barrier.note(tick, record.offset)
+    def note(self, tick: Tick | None, offset: int) -> bool:
+        """Takes in a tick (None = one that does not matter here); True = ``proceed`` has something to do."""
+        if offset < self._tick_position:
+            return False
+        self._tick_position = offset + 1
+        if tick is None or not self.barrier.listens_to(tick.source):
+            return False
+        self.barrier.note(tick, offset)
+        return self._is_due()
+
+    def _is_due(self) -> bool:
+        return not self._busy and self.barrier.due(self.inbox.ledger.positions) is not None
 
     async def proceed(self) -> None:
-        """Acts on all ticks that are due.
+        """Acts on all ticks that are due; at once, if another task is at it already: that one goes on.
 
         Raises:
             Revoked: the partition was taken away meanwhile.
             TooManyDeadLettersError: more records than the bound can't be used.
         """
-        while (tick := self.barrier.due(self.inbox.ledger.positions)) is not None:
-            await self._take_in(tick)
-            emissions = self.fold.advance(tick)
-            self.inbox.ledger.release(self.fold.until_us(tick))
-            await self._send(emissions, tick)
-            await self._pass_on(tick)
-            self.barrier.passed(tick)
-            if tick.final or tick.t_us - self._checkpoint_us >= self.checkpoint_us:
-                await self._write_down(tick)
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while (tick := self.barrier.due(self.inbox.ledger.positions)) is not None:
+                await self._act_on(tick)
+        finally:
+            self._busy = False
+
+    async def _act_on(self, tick: Tick) -> None:
+        await self._take_in(tick)
+        emissions = self.fold.advance(tick)
+        self.inbox.ledger.release(self.fold.until_us(tick))
+        await self._send(emissions, tick)
+        await self._pass_on(tick)
+        self.barrier.passed(tick)
+        if tick.final or tick.t_us - self._checkpoint_us >= self.checkpoint_us:
+            await self._write_down(tick)
 
     async def _take_in(self, tick: Tick) -> None:
         for record in self.inbox.take(tick):

@@ -7,6 +7,7 @@ or too many dead letters end it with the error that caused it.
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import Mapping
 
@@ -14,6 +15,9 @@ from streams.app import build_app
 from streams.setup import WorkerSetup
 from streams.stages import STAGES, Stage
 from streams.topic_admin import TopicAdmin, plan_topics
+
+RARELY = (100_000, 20, 50)
+"""When the garbage collector looks for cycles: messages are trees, a search through thousands of them frees nothing."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -26,6 +30,7 @@ def serve(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES) -> None:
         TopicError: the broker does not answer, or its topics are not as they should be.
         Exception: whatever crashed the worker.
     """
+    gc.set_threshold(*RARELY)
     admin = TopicAdmin(",".join(setup.brokers), setup.prefix, setup.librdkafka)
     admin.ensure(plan_topics(setup.max_message_bytes), setup.partitions, setup.replication)
     asyncio.run(_live(setup, stages))

@@ -13,10 +13,14 @@ from typing import Any
 
 import faust
 
+from schemas.codec import BadRecord, decode
+from schemas.control import Tick
+from streams.barrier import CLOCK
 from streams.dead_letters import DeadLetterRate
 from streams.faust_ports import FaustOutbox, FaustShelf, beginnings, commit, record_of, rewind
 from streams.fold import StageFold
 from streams.offsets import SharedOffsets
+from streams.records import Record
 from streams.runner import TICKS, Effects, PartitionRunner, Revoked
 from streams.setup import WorkerSetup
 from streams.topology import Pipeline
@@ -40,17 +44,43 @@ class Worker:
         )
         self.runners: dict[tuple[str, int], PartitionRunner] = {}
         self._prefix_length = len(setup.prefix)
+        posts = [pipeline.post(stage, 0) for stage in setup.stages]
+        self._sources = {CLOCK.encode(), *(source.encode() for post in posts for source in post.upstream)}
 
     async def take(self, stage: str, message: Any) -> None:
-        """Hands a Kafka message to the runner of its partition. What goes wrong there ends the whole worker."""
+        """Hands a record to the runner of its stage and partition. What goes wrong there ends the whole worker."""
         runner = self.runners.get((stage, message.partition))
         if runner is None:
             return  # between two assignments; it will be read again
+        if runner.receive(record_of(message, self._prefix_length)):
+            await self._proceed(runner)
+
+    async def take_tick(self, message: Any) -> None:
+        """Hands a tick to the runners of its partition."""
+        tick = self._tick(record_of(message, self._prefix_length))
+        for stage in self.setup.stages:
+            runner = self.runners.get((stage, message.partition))
+            if runner is not None and runner.note(tick, message.offset):
+                await self._proceed(runner)
+
+    def _tick(self, record: Record) -> Tick | None:
+        if record.key not in self._sources:
+            return None
         try:
-            if runner.receive(record_of(message, self._prefix_length)):
-                await runner.proceed()
-        except Revoked:
-            log.info("%s, partition %d was taken away", stage, message.partition)
+            tick = decode(TICKS, record.key, record.value, record.arrival_us)
+        except BadRecord as error:
+            log.warning(
+                "the tick at offset %d of partition %d can't be used: %s", record.offset, record.partition, error
+            )
+            return None
+        assert isinstance(tick, Tick)
+        return tick
+
+    async def _proceed(self, runner: PartitionRunner) -> None:
+        try:
+            await runner.proceed()
+        except Revoked as error:
+            log.info("%s was taken away", error)
         except Exception as error:
             await self.app.crash(error)
             raise

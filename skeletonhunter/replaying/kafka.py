@@ -12,7 +12,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 from confluent_kafka import KafkaException
@@ -34,6 +35,11 @@ from streams.topic_admin import TopicError, plan_topics
 from streams.topology import pipeline
 
 POLL_S = 0.05
+EMBEDDED_PARTITIONS = 2
+"""One worker gains nothing from partitions, and ticks between stages grow with their square."""
+
+CHECKPOINT_S = 60.0
+"""At full speed event time flies, and writing states down every few seconds of it would take a quarter of the time."""
 
 __all__ = ["Cast", "ReplayError", "replay_over_kafka", "replay_with", "usual_cast"]
 
@@ -67,7 +73,12 @@ def replay_over_kafka(request: ReplayRequest) -> ReplayOutcome:
         RecordingError: the recording is wrong.
         ReplayError: there is no broker, it fails, or a program ended too early.
     """
-    return replay_with(usual_cast(request.settings), request)
+    settings = request.settings
+    if request.broker is None:
+        few = min(settings.kafka.partitions, EMBEDDED_PARTITIONS)
+        kafka = msgspec.structs.replace(settings.kafka, partitions=few)
+        request = replace(request, settings=msgspec.structs.replace(settings, kafka=kafka))
+    return replay_with(usual_cast(settings), request)
 
 
 def replay_with(cast: Cast, request: ReplayRequest) -> ReplayOutcome:
@@ -91,18 +102,26 @@ def _programs(cast: Cast) -> list[Program]:
 
 @contextmanager
 def _broker(request: ReplayRequest) -> Iterator[Settings]:
-    """Settings for the replay: no ticker, the stages that were asked for are the pipeline, and a broker's address."""
-    replace = msgspec.structs.replace
-    asked = request.settings
-    worker = replace(asked.worker, ticker=False, pipeline=asked.worker.stages)
+    """Settings for the replay, with the address of a broker that is there."""
     if request.broker is not None:
-        prefix = f"{asked.kafka.prefix}replay-{secrets.token_hex(4)}-"
-        yield replace(asked, worker=worker, kafka=replace(asked.kafka, url=request.broker, prefix=prefix))
+        prefix = f"{request.settings.kafka.prefix}replay-{secrets.token_hex(4)}-"
+        yield _settings(request, url=request.broker, prefix=prefix)
         return
     with embedded_broker() as address:
-        here = {"url": address, "session_s": SESSION_S, "fetch_wait_ms": FETCH_WAIT_MS}
-        kafka = replace(asked.kafka, **here, replication=1, librdkafka={})
-        yield replace(asked, worker=worker, kafka=kafka)
+        own = {"session_s": SESSION_S, "fetch_wait_ms": FETCH_WAIT_MS, "replication": 1, "librdkafka": {}}
+        yield _settings(request, url=address, **own)
+
+
+def _settings(request: ReplayRequest, **kafka: Any) -> Settings:
+    """The asked settings without a ticker, with the asked stages as the pipeline, and with this broker."""
+    asked, worker = request.settings, request.settings.worker
+    checkpoint_s = max(worker.checkpoint_s, CHECKPOINT_S) if request.speed is None else worker.checkpoint_s
+    change = msgspec.structs.replace
+    return change(
+        asked,
+        worker=change(worker, ticker=False, pipeline=worker.stages, checkpoint_s=checkpoint_s),
+        kafka=change(asked.kafka, **kafka),
+    )
 
 
 @contextmanager
