@@ -70,7 +70,10 @@ class Sidecars:
             s.agent for s in self.effects.silences if s.topic is None and s.late_s is None and _holds(s.when, second)
         }
         dead |= {crash.container for crash in self.effects.crashes if crash.from_s <= second < crash.back_s}
-        return np.array([member.container in dead for member in self.world.members])
+        mask = np.zeros(len(self.world.members), dtype=bool)
+        if dead:
+            mask[[m.number for m in self.world.members if m.container in dead]] = True
+        return mask
 
     def states(self, second: float) -> list[tuple[AgentState, np.ndarray]]:
         """Agents that are not well at ``second``, each with the mask of the members it covers."""

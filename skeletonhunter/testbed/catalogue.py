@@ -1,8 +1,9 @@
 """Which scenario stands behind a permanent id? Subject, size and seed decide everything.
 
 A subject is ``issue-<nn>-<issue>``, ``monitor-<kind>``, ``control-healthy``, ``control-congested``,
-``double-two_faults`` or ``double-both_layers``. Sizes are fabrics of 64 (s), 128 (m) and 384 (l) RNICs. The job, the cabling and how good
-the telemetry is are drawn by the seed from what clusters really run; the fault draws its own place, onset and severity.
+``double-two_faults`` or ``double-both_layers``. Sizes are fabrics of 64 (s), 128 (m) and 384 (l) RNICs. The job, the
+cabling and how good the telemetry is are drawn by the seed from what clusters really run; the fault draws its own
+place, onset and severity.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from schemas.maps import Link, Node
 
 ROCE_PORT = 4791
 Hops = tuple[int, ...]
+Step = tuple[str, int]
+"""(next node, hop)"""
 NO_NODES: frozenset[str] = frozenset()
 
 
@@ -30,9 +32,12 @@ class Fabric:
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     salt: str
-    around: dict[str, tuple[tuple[str, int], ...]] = field(repr=False)
+    around: dict[str, tuple[Step, ...]] = field(repr=False)
     kinds: dict[str, str] = field(repr=False)
     _distances: dict[tuple[frozenset[str], frozenset[str]], dict[str, int]] = field(default_factory=dict, repr=False)
+    _options: dict[tuple[str, frozenset[str], frozenset[str]], tuple[Step, ...]] = field(
+        default_factory=dict, repr=False
+    )
 
     def path(self, src: tuple[str, str], dst: tuple[str, str], sport: int) -> tuple[str, ...]:
         """Link ids from RNIC ``src`` to RNIC ``dst``, each given as (node id, ip).
@@ -58,22 +63,27 @@ class Fabric:
 
     def _walk(self, here: str, target: str, choice: int, dead: frozenset[str]) -> Hops | None:
         leaves = frozenset(node for node, _ in self.around[target]) - dead
-        distance = self._distance_to(leaves, dead)
-        options = [step for step in self.around[here] if step[0] in distance]
-        nearest = min((distance[node] for node, _ in options), default=0)
-        options = [step for step in options if distance[step[0]] == nearest]
         hops: list[int] = []
-        while options:
+        while here != target:
+            key = (here, leaves, dead)
+            known = self._options.get(key)
+            if known is None:
+                known = self._options[key] = self._next(here, leaves, dead)
+            options = known or [step for step in self.around[here] if step[0] == target and here in leaves]
+            if not options:
+                return None
             here, hop = options[choice % len(options)]
             hops.append(hop)
-            if here == target:
-                return tuple(hops)
-            if distance[here] == 0:
-                options = [step for step in self.around[here] if step[0] == target]
-            else:
-                nearer = distance[here] - 1
-                options = [step for step in self.around[here] if distance.get(step[0]) == nearer]
-        return None
+        return tuple(hops)
+
+    def _next(self, here: str, leaves: frozenset[str], dead: frozenset[str]) -> tuple[Step, ...]:
+        """Steps on a shortest way to the destination's leaves; none at a leaf, or where there is no way."""
+        distance = self._distance_to(leaves, dead)
+        if distance.get(here) == 0:
+            return ()
+        options = [step for step in self.around[here] if step[0] in distance]
+        nearest = min((distance[node] for node, _ in options), default=0)
+        return tuple(step for step in options if distance[step[0]] == nearest)
 
     def _distance_to(self, leaves: frozenset[str], dead: frozenset[str]) -> dict[str, int]:
         key = (leaves, dead)
@@ -136,7 +146,7 @@ def build_fabric(name: str, nodes: tuple[Node, ...], cables: list[tuple[str, str
     width = len(str(len(cables)))
     links = tuple(Link(id=f"l{number:0{width}d}", a=a, b=b) for number, (a, b) in enumerate(cables))
     order = {node.id: place for place, node in enumerate(nodes)}
-    around: dict[str, list[tuple[str, int]]] = {node.id: [] for node in nodes}
+    around: dict[str, list[Step]] = {node.id: [] for node in nodes}
     for number, link in enumerate(links):
         a, b = port_node(link.a), port_node(link.b)
         around[a].append((b, 2 * number))

@@ -32,43 +32,53 @@ class FlowLedger:
     world: World
     numbers: dict[tuple[int, int], int] = field(default_factory=dict)
     pairs: list[tuple[int, int]] = field(default_factory=list)
-    packets: list[float] = field(default_factory=list)
-    last_s: list[float] = field(default_factory=list)
-    received_s: list[float] = field(default_factory=list)
+    packets: np.ndarray = field(default_factory=lambda: np.zeros(1024))
+    last_s: np.ndarray = field(default_factory=lambda: np.full(1024, -np.inf))
+    received_s: np.ndarray = field(default_factory=lambda: np.full(1024, -np.inf))
     by_host: dict[str, list[int]] = field(default_factory=dict)
+    by_path: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def number(self, src: int, dst: int) -> int:
         """The number of a flow, new if it is."""
         key = (src, dst)
         known = self.numbers.get(key)
-        if known is not None:
-            return known
+        return self._add(key) if known is None else known
+
+    def _add(self, key: tuple[int, int]) -> int:
         number = self.numbers[key] = len(self.pairs)
+        if number == len(self.packets):
+            self.packets = np.concatenate([self.packets, np.zeros(number)])
+            self.last_s, self.received_s = (
+                np.concatenate([column, np.full(number, -np.inf)]) for column in (self.last_s, self.received_s)
+            )
         self.pairs.append(key)
-        self.packets.append(float((src * 7919 + dst * 15_485_863) % 100_003_393))
-        self.last_s.append(-np.inf)
-        self.received_s.append(-np.inf)
+        self.packets[number] = float((key[0] * 7919 + key[1] * 15_485_863) % 100_003_393)
         members = self.world.members
-        for host in {members[src].host, members[dst].host}:
+        for host in {members[key[0]].host, members[key[1]].host}:
             self.by_host.setdefault(host, []).append(number)
         return number
 
     def add_trains(self, trains: Trains, answered: np.ndarray, sent: np.ndarray, second: int) -> None:
         """Counts the packets of trains: there as many as were sent, back as many as were answered."""
-        rows = zip(trains.src.tolist(), trains.dst.tolist(), sent.tolist(), answered.tolist(), strict=True)
-        for src, dst, out, back in rows:
-            if out:
-                self.add(src, dst, out, second, arrived=back > 0)
-            if back:
-                self.add(dst, src, back, second)
+        both = [
+            self._both(*key) for key in zip(trains.path.tolist(), trains.src.tolist(), trains.dst.tolist(), strict=True)
+        ]
+        there, back = np.array(both, dtype=int).reshape(-1, 2).T
+        out, home = sent > 0, answered > 0
+        self.add(there[out], sent[out], second, home[out])
+        self.add(back[home], answered[home], second, home[home])
 
-    def add(self, src: int, dst: int, packets: float, second: float, arrived: bool = True) -> None:
-        """Counts packets of a flow in the second from ``second`` on; ``arrived``: its destination saw them too."""
-        number = self.number(src, dst)
-        self.packets[number] += packets
-        self.last_s[number] = second + 1.0
-        if arrived:
-            self.received_s[number] = second + 1.0
+    def _both(self, path: int, src: int, dst: int) -> tuple[int, int]:
+        """Flow numbers there and back of a row of the path table."""
+        if path not in self.by_path:
+            self.by_path[path] = (self.number(src, dst), self.number(dst, src))
+        return self.by_path[path]
+
+    def add(self, flows: np.ndarray, packets: np.ndarray, second: float, arrived: np.ndarray) -> None:
+        """Counts packets of flows in the second from ``second`` on; ``arrived``: their destination saw them too."""
+        np.add.at(self.packets, flows, packets)
+        self.last_s[flows] = second + 1.0
+        self.received_s[flows[arrived]] = second + 1.0
 
 
 @dataclass
@@ -82,7 +92,7 @@ class FlowDumper:
     rng: np.random.Generator
     job_traffic: Callable[[int], None]
     rows: dict[tuple[int, Side], FlowRows] = field(default_factory=dict)
-    frozen: dict[float, dict[int, float]] = field(default_factory=dict)
+    frozen: dict[float, np.ndarray] = field(default_factory=dict)
     """Counters of all flows at the instants at which some stop."""
 
     def __post_init__(self) -> None:
@@ -105,11 +115,12 @@ class FlowDumper:
         """Remembers the counters of flows whose counting stops in this second."""
         for since_s in {view.frozen_s for view in self.effects.views} - {None, *self.frozen}:
             if since_s is not None and since_s <= second:
-                self.frozen[since_s] = dict(enumerate(self.ledger.packets))
+                self.frozen[since_s] = self.ledger.packets.copy()
 
     def _dump(self, host: str, at_s: float) -> list[Line]:
         ledger, members = self.ledger, self.world.members
-        known = [n for n in ledger.by_host.get(host, []) if at_s - ledger.last_s[n] < IDLE_S]
+        flows = np.array(ledger.by_host.get(host, []), dtype=int)
+        known = flows[at_s - ledger.last_s[flows] < IDLE_S].tolist()
         views = self._views(known, at_s)
         vswitch: list[bytes] = []
         rnics: dict[str, list[bytes]] = {member.rnic: [] for member in self.world.on_host(host)}
@@ -146,7 +157,8 @@ class FlowDumper:
             return FlowState(int(packets), idle)
         view: FlowView = self.effects.views[view_number]
         if view.frozen_s is not None:
-            packets = self.frozen.get(view.frozen_s, {}).get(flow, packets)
+            frozen = self.frozen.get(view.frozen_s)
+            packets = packets if frozen is None or flow >= len(frozen) else frozen[flow]
             idle = at_s - view.frozen_s
         if view.period_s is not None:
             young = (at_s - view.when.first_s + flow * 0.37) % view.period_s

@@ -27,22 +27,22 @@ class JobFlows:
         for activity in activities:
             for member in activity.job.members:
                 self.sent[member.number] = np.diff(activity.bytes_until(member.number, TX, seconds))
-        self.peers: dict[int, dict[int, list[int]]] = {}
+        self.flows: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
     def second(self, second: int) -> None:
         """Adds the packets of [second, second + 1)."""
         for job in self.world.jobs:
-            for src, targets in self._peers(job.phase_at(second)).items():
-                packets = self.sent[src, second] / PACKET_BYTES / len(targets)
-                if packets >= 1.0:
-                    for dst in targets:
-                        self.ledger.add(src, dst, packets, second)
+            flows, src, fan_out = self._flows(job.phase_at(second))
+            packets = self.sent[src, second] / PACKET_BYTES / fan_out
+            busy = packets >= 1.0
+            self.ledger.add(flows[busy], packets[busy], second, np.ones(int(busy.sum()), dtype=bool))
 
-    def _peers(self, phase: Phase) -> dict[int, list[int]]:
-        if id(phase) not in self.peers:
-            found: dict[int, list[int]] = {}
-            for a, b in phase.member_edges().tolist():
-                found.setdefault(a, []).append(b)
-                found.setdefault(b, []).append(a)
-            self.peers[id(phase)] = found
-        return self.peers[id(phase)]
+    def _flows(self, phase: Phase) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Flow numbers of a phase, their sources, and over how many flows each source spreads its bytes."""
+        if id(phase) not in self.flows:
+            edges = phase.member_edges()
+            pairs = np.concatenate([edges, edges[:, ::-1]])
+            numbers = np.array([self.ledger.number(a, b) for a, b in pairs.tolist()], dtype=int)
+            fan_out = np.bincount(pairs[:, 0], minlength=len(self.world.members))[pairs[:, 0]]
+            self.flows[id(phase)] = (numbers, pairs[:, 0], fan_out)
+        return self.flows[id(phase)]

@@ -6,7 +6,7 @@ Edges are pairs of ranks, each once. Times are seconds of the recording.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
@@ -49,6 +49,7 @@ class Job:
     phases: tuple[Phase, ...]
     pauses: tuple[tuple[float, float], ...]
     ends_s: float
+    _containers: dict[str, list[Member]] = field(default_factory=dict, repr=False)
 
     def phase_at(self, second: float) -> Phase:
         """The phase that holds at ``second`` (the last one after its end)."""
@@ -56,10 +57,10 @@ class Job:
 
     def containers(self) -> dict[str, list[Member]]:
         """Members by container, in order of rank."""
-        found: dict[str, list[Member]] = {}
-        for member in self.members:
-            found.setdefault(member.container, []).append(member)
-        return found
+        if not self._containers:
+            for member in self.members:
+                self._containers.setdefault(member.container, []).append(member)
+        return self._containers
 
     def truth_groups(self) -> dict[str, list[list[str]]]:
         """Endpoint groups of the last phase, by kind."""

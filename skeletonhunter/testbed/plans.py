@@ -68,7 +68,8 @@ def true_pairs(world: World, second: float, version: int) -> list[Plan]:
     for job in world.jobs:
         sent: dict[int, int] = {}
         rows = []
-        for a, b in job.phase_at(second).member_edges().tolist():
+        edges = job.phase_at(second).member_edges()
+        for a, b in edges[world.draw("edges").permutation(len(edges))].tolist():
             src, dst = (a, b) if sent.get(a, 0) <= sent.get(b, 0) else (b, a)
             rows.append((src, dst, edge_port(src, dst), float(sent.get(src, 0)) + (src * 0.618) % 0.8))
             sent[src] = sent.get(src, 0) + 1

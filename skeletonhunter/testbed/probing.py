@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import orjson
@@ -17,7 +18,7 @@ from skeletonhunter.testbed.agents import Sidecars
 from skeletonhunter.testbed.effects import Effects
 from skeletonhunter.testbed.flows import FlowLedger
 from skeletonhunter.testbed.physics import Outcome, Queues, Trains, fly
-from skeletonhunter.testbed.producers import Line, Registry
+from skeletonhunter.testbed.producers import Line, Registry, Stream
 from skeletonhunter.testbed.world import World
 
 DELAY_US, DELAY_SPREAD = 1.5, 0.4
@@ -34,6 +35,7 @@ class Prober:
     queues: Queues
     flows: FlowLedger
     rng: np.random.Generator
+    streams: dict[int, Stream] = field(default_factory=dict)
     touched: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     amend: Callable[[Trains, Outcome], Outcome] | None = None
 
@@ -92,30 +94,37 @@ class Prober:
         return mine, theirs
 
     def _report(self, second: int, trains: Trains, results: _Results, version: int) -> list[Line]:
-        rendered = self._render(trains, results)
+        borders = [0, *(np.flatnonzero(np.diff(trains.src)) + 1).tolist(), len(trains.src)]
+        stamps: list[int] = []
+        for low, high in pairwise(borders):
+            machine = self.registry.machine(self.world.members[int(trains.src[low])].host)
+            stamps += machine.stamps(trains.start_s[low:high])
+        rendered = self._render(trains, results, stamps)
         lines: list[Line] = []
-        borders = np.flatnonzero(np.diff(trains.src)) + 1
-        for group in np.split(np.arange(len(trains.src)), borders):
-            member = self.world.members[int(trains.src[group[0]])]
-            job = self.world.job_of[member.number]
-            stream = self.registry.stream(
+        for low, high in pairwise(borders):
+            member = int(trains.src[low])
+            results_json = b",".join(rendered[low:high])
+            body = b'"src":%b,"plan_version":%d,"results":[%b]' % (self.names[member], version, results_json)
+            lines += self._stream(member).send_raw(second + 1, body)
+        return lines
+
+    def _stream(self, number: int) -> Stream:
+        if number not in self.streams:
+            member, job = self.world.members[number], self.world.job_of[number]
+            self.streams[number] = self.registry.stream(
                 "probe-results",
                 member.container,
                 "probing-agent",
                 machine=member.host,
                 job={"job": job.name, "tenant": job.tenant},
             )
-            results_json = b",".join(rendered[n] for n in group.tolist())
-            body = b'"src":%b,"plan_version":%d,"results":[%b]' % (self.names[member.number], version, results_json)
-            lines += stream.send_raw(second + 1, body)
-        return lines
+        return self.streams[number]
 
-    def _render(self, trains: Trains, results: _Results) -> list[bytes]:
+    def _render(self, trains: Trains, results: _Results, stamps: list[int]) -> list[bytes]:
         scenario = self.world.scenario
         traced = scenario.fabric.paths == "traced"
         kinds = self._kinds(trains)
         rtt = results.rtt_us(scenario.telemetry.hardware_stamps)
-        stamps = self._stamps(trains)
         rows = []
         for n, (dst, path, sport) in enumerate(
             zip(trains.dst.tolist(), trains.path.tolist(), trains.sport.tolist(), strict=True)
@@ -147,11 +156,6 @@ class Prober:
             for n in np.flatnonzero(hit).tolist():
                 kinds[n] = transport.encode()
         return kinds
-
-    def _stamps(self, trains: Trains) -> list[int]:
-        members = self.world.members
-        machines = [self.registry.machine(members[src].host) for src in trains.src.tolist()]
-        return [machine.stamp(at) for machine, at in zip(machines, trains.start_s.tolist(), strict=True)]
 
 
 class _Results:

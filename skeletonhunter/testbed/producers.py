@@ -72,7 +72,16 @@ class Machine:
 
     def stamp(self, second: float) -> int:
         """What the machine's clock shows at ``second``."""
-        return self.span.at(second) + round(self.off_us(second))
+        off_us = self.off_us(second) if self.shifts else self.offset_us + self.drift_us_s * second
+        return self.span.t0_us + round(second * SECOND_US) + round(off_us)
+
+    def stamps(self, seconds: np.ndarray) -> list[int]:
+        """What the machine's clock shows at each of ``seconds``."""
+        if self.shifts:
+            return [self.stamp(second) for second in seconds.tolist()]
+        off_us = np.round(self.offset_us + self.drift_us_s * seconds)
+        column: list[int] = (self.span.t0_us + np.round(seconds * SECOND_US) + off_us).astype(np.int64).tolist()
+        return column
 
     def clock(self, second: float) -> Json:
         """The envelope's clock: what the machine says of itself."""
@@ -120,7 +129,8 @@ class Stream:
         self._head = orjson.dumps(producer)[:-1]
         self._scope = orjson.dumps(self.scope)[1:-1]
         self._version = 2 if self.topic == "agent-health" else 1
-        self._clocks: dict[bool, bytes] = {}
+        self._clock = None if self.machine.shifts else orjson.dumps(self.machine.clock(0.0))
+        self._key = orjson.dumps(self.key)
         self.silences = tuple(
             silence
             for silence in self.silences
@@ -144,7 +154,7 @@ class Stream:
             self.machine.stamp(second),
             self._head,
             self.seq,
-            orjson.dumps(self.machine.clock(second)),
+            self._clock or orjson.dumps(self.machine.clock(second)),
             self._scope,
             body,
         )

@@ -7,12 +7,10 @@ Cost: about 6 us per train and 30 us per message; memory grows with the transfer
 
 from __future__ import annotations
 
-import heapq
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 from zlib import crc32
-
-import orjson
 
 from skeletonhunter.testbed.activity import HopLoads, run_job
 from skeletonhunter.testbed.agents import Sidecars, health_lines
@@ -34,8 +32,8 @@ from skeletonhunter.testbed.world import World, build_world
 class Sink(Protocol):
     """Takes lines in order of arrival within their topic."""
 
-    def write(self, topic: str, key: str, arrival_us: int, value: object) -> None:
-        """One line; ``value`` is JSON-like or ``orjson.Fragment``."""
+    def write_raw(self, topic: str, key: str, arrival_us: int, raw: bytes) -> None:
+        """One line; ``raw`` is the value as JSON."""
 
 
 Progress = Callable[[int], None]
@@ -81,20 +79,19 @@ class Simulation:
 
     def run(self, sink: Sink, progress: Progress = lambda _: None) -> None:
         """Lets all seconds pass and writes every line."""
-        waiting: list[tuple[int, int, Line]] = []
+        waiting: list[Line] = []
         if self.planner is None:
             for plan in self.first_plans():
                 self.sidecars.receive(plan, -60.0)
-        sent = 0
         for second in range(self.world.span.seconds + 1):
-            for line in self._second(second):
-                heapq.heappush(waiting, (line.arrival_us, sent, line))
-                sent += 1
-            arrived = list(_until(waiting, self.world.span.at(second)))
+            waiting.extend(self._second(second))
+            waiting.sort(key=_arrival)
+            count = bisect_right(waiting, self.world.span.at(second), key=_arrival)
+            arrived, waiting = waiting[:count], waiting[count:]
             self._hand_over(arrived, sink)
             self._plan(arrived, second)
             progress(second)
-        self._hand_over([heapq.heappop(waiting)[2] for _ in range(len(waiting))], sink)
+        self._hand_over(waiting, sink)
 
     def _second(self, second: int) -> Iterator[Line]:
         """All messages whose interval ends at ``second``."""
@@ -132,7 +129,7 @@ class Simulation:
 
     def _hand_over(self, lines: Sequence[Line], sink: Sink) -> None:
         for line in lines:
-            sink.write(line.topic, line.key, line.arrival_us, orjson.Fragment(line.raw))
+            sink.write_raw(line.topic, line.key, line.arrival_us, line.raw)
 
     def _plan(self, arrived: Sequence[Line], second: int) -> None:
         if self.planner is not None:
@@ -157,6 +154,5 @@ class Simulation:
         ]
 
 
-def _until(waiting: list[tuple[int, int, Line]], until_us: int) -> Iterator[Line]:
-    while waiting and waiting[0][0] <= until_us:
-        yield heapq.heappop(waiting)[2]
+def _arrival(line: Line) -> int:
+    return line.arrival_us

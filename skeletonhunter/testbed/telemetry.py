@@ -26,6 +26,11 @@ KEEPALIVE_BYTES_S = 400_000.0
 EDGE_S = 0.0005
 PRIORITY = 3
 QUEUE_COUNTERS = ("ecn_marked", "pfc_rx", "pfc_tx", "dropped", "crc_errors")
+NOTHING_COUNTED = b"".join(b',"%b":[0,0]' % counter.encode() for counter in QUEUE_COUNTERS)
+
+
+Readings = tuple[list[int], list[tuple[list[int | None], list[int | None]]]]
+"""Stamps of a container's samples, and per member its tx and rx column."""
 
 
 @dataclass
@@ -40,6 +45,7 @@ class Counters:
     refresh_s: dict[str, float] = field(default_factory=dict)
     reset_s: dict[str, float] = field(default_factory=dict)
     base: dict[int, tuple[int, int]] = field(default_factory=dict)
+    read: dict[str, Readings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         plan = self.world.scenario.telemetry
@@ -70,24 +76,36 @@ class Counters:
             part=container,
             job={"job": job.name, "tenant": job.tenant},
         )
-        at_s = np.arange(second - COUNTERS_S + 1, second + 1) - 0.05 + self.rng.normal(0.0, 0.008, COUNTERS_S)
-        at_s = np.maximum(at_s, 0.001)
-        stamps = [stream.machine.stamp(at) for at in at_s.tolist()]
-        rnics = [self._columns(activity, member, at_s, stamps) for member in members]
+        if container not in self.read:
+            self.read[container] = self._read(activity, members, stream.machine)
+        window = slice(second - COUNTERS_S, second)
+        stamps, columns = self.read[container]
+        rnics = [
+            {"rnic": member.rnic, "t_us": stamps[window], "tx_bytes": tx[window], "rx_bytes": rx[window]}
+            for member, (tx, rx) in zip(members, columns, strict=True)
+        ]
         return stream.send(second, {"container": container, "host": host, "rnics": rnics})
 
-    def _columns(self, activity: JobActivity, member: Member, at_s: np.ndarray, stamps: list[int]) -> dict[str, object]:
-        refresh = self.refresh_s[member.host]
+    def _read(self, activity: JobActivity, members: list[Member], machine: Machine) -> Readings:
+        """All that a container's counters will show: stamps, and (tx, rx) per member."""
+        seconds = np.arange(1, self.world.span.seconds + 1)
+        at_s = np.maximum(seconds - 0.05 + self.rng.normal(0.0, 0.008, len(seconds)), 0.001)
+        refresh = self.refresh_s[members[0].host]
         read_s = np.floor(at_s / refresh) * refresh if refresh else at_s
+        return machine.stamps(at_s), [
+            (self._column(activity, member, TX, read_s), self._column(activity, member, RX, read_s))
+            for member in members
+        ]
+
+    def _column(self, activity: JobActivity, member: Member, way: int, at_s: np.ndarray) -> list[int | None]:
         unread = self.rng.random(len(at_s)) < self.world.scenario.telemetry.unread
         for broken, when in self.effects.unreadable:
             if member.number in broken:
                 unread |= when.holds(at_s)
-        columns: dict[str, object] = {"rnic": member.rnic, "t_us": stamps}
-        for name, way in (("tx_bytes", TX), ("rx_bytes", RX)):
-            values = self._values(activity, member, way, read_s)
-            columns[name] = [None if gap else value for gap, value in zip(unread.tolist(), values, strict=True)]
-        return columns
+        column: list[int | None] = self._values(activity, member, way, at_s)  # type: ignore[assignment]
+        for gap in np.flatnonzero(unread).tolist():
+            column[gap] = None
+        return column
 
     def _values(self, activity: JobActivity, member: Member, way: int, at_s: np.ndarray) -> list[int]:
         moved = activity.bytes_until(member.number, way, at_s) + KEEPALIVE_BYTES_S * at_s
@@ -136,8 +154,8 @@ class BurstReports:
         rows = [
             b'{"start_us":%d,"end_us":%d,"bytes":%d,"direction":"%b"}' % row
             for row in zip(
-                self._stamps(stream.machine, start),
-                self._stamps(stream.machine, np.maximum(start, end)),
+                stream.machine.stamps(start),
+                stream.machine.stamps(np.maximum(start, end)),
                 found.bytes[mine].astype(int).tolist(),
                 [b"rx" if way else b"tx" for way in found.direction[mine].tolist()],
                 strict=True,
@@ -145,9 +163,6 @@ class BurstReports:
         ]
         body = b'"endpoint":%b,"bursts":[%b]' % (orjson.dumps(member.endpoint), b",".join(rows))
         return stream.send_raw(second, body)
-
-    def _stamps(self, machine: Machine, at_s: np.ndarray) -> list[int]:
-        return [machine.stamp(at) for at in at_s.tolist()]
 
 
 @dataclass
@@ -168,6 +183,7 @@ class QueueReports:
         for switch, hops in self.ports.items():
             hops += [hop for _, hop in self.world.fabric.around[switch]]
         self.totals = {key: np.cumsum(values).astype(int) for key, values in self.model.counted.items()}
+        self.counting = {hop for hop, _ in self.totals}
 
     def second(self, second: int) -> list[Line]:
         """Messages of the switches whose interval ends at ``second``."""
@@ -197,6 +213,8 @@ class QueueReports:
         return list(quiet) if depth is None else depth[list(seconds)].astype(int).tolist()
 
     def _counters(self, hop: int, second: int) -> bytes:
+        if hop not in self.counting:
+            return NOTHING_COUNTED
         parts = []
         for counter in QUEUE_COUNTERS:
             total = self.totals.get((hop, counter))
