@@ -7,7 +7,6 @@ topic and an output that several partitions of the first stage have a part in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,8 +163,3 @@ TOYS: dict[str, Stage] = {
         ),
     )
 }
-
-
-def incident_texts(incidents: Iterable[Incident]) -> list[str]:
-    """All that was heard, in the order in which it was told."""
-    return [evidence.text for incident in incidents for evidence in incident.evidence]

@@ -1,0 +1,67 @@
+"""A state that was being written when the worker died must be readable: cut the writing off after every row."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from streams.barrier import Moment
+from streams.checkpoint import CHUNK_BYTES, Checkpoint, DamagedError, Mark, partition_of
+
+RANDOM = random.Random(4)
+BIG = [RANDOM.randbytes(int(2.5 * CHUNK_BYTES)) for _ in range(3)]
+"""Bytes that do not compress, so they are cut into pieces."""
+
+
+def mark(t_us: int) -> Mark:
+    return Mark(Moment(t_us, False), {"raw": t_us}, {0: {"derived": t_us}})
+
+
+def states(number: int) -> dict[str, bytes]:
+    return {"big": BIG[number], "small": b"state %d" % number}
+
+
+def test_what_was_written_is_read() -> None:
+    rows = dict(Checkpoint("s", 3).rows(iter(states(0).items()), mark(7)))
+    assert Checkpoint("s", 3).read(rows) == (mark(7), states(0))
+    assert Checkpoint("s", 4).read(rows) == (None, {})
+    assert Checkpoint("t", 3).read(rows) == (None, {})
+    assert {partition_of(name) for name in rows} == {3}
+
+
+def test_no_row_is_too_large_for_kafka() -> None:
+    rows = dict(Checkpoint("s", 0).rows(iter(states(0).items()), mark(7)))
+    assert max(len(row) for row in rows.values()) <= CHUNK_BYTES + 1000
+
+
+@pytest.mark.parametrize("reborn", [False, True], ids=["same worker", "another worker"])
+def test_a_crash_after_any_row_leaves_each_key_in_a_state_that_it_had(reborn: bool) -> None:
+    table: dict[bytes, bytes] = {}
+    writer = Checkpoint("s", 0)
+    table.update(writer.rows(iter(states(0).items()), mark(10)))
+    for number in (1, 2):
+        if reborn:
+            writer = Checkpoint("s", 0)
+            writer.read(table)
+        before, after = states(number - 1), states(number)
+        for name, row in writer.rows(iter(after.items()), mark(10 + number)):
+            table[name] = row
+            found, snapshots = Checkpoint("s", 0).read(table)
+            assert found in (mark(10 + number - 1), mark(10 + number))
+            for key, snapshot in snapshots.items():
+                assert snapshot in (before[key], after[key])
+        assert Checkpoint("s", 0).read(table) == (mark(10 + number), after)
+
+
+def test_the_mark_comes_last() -> None:
+    names = [name for name, _ in Checkpoint("s", 0).rows(iter(states(0).items()), mark(1))]
+    assert names[-1] == b"s|0|mark"
+
+
+def test_pieces_of_two_writers_are_found_out() -> None:
+    table = dict(Checkpoint("s", 0).rows(iter(states(0).items()), mark(1)))
+    other = dict(Checkpoint("s", 0).rows(iter(states(1).items()), mark(1)))
+    piece = next(name for name in table if b"piece" in name)
+    with pytest.raises(DamagedError, match="partition 0: the state of key 'big' is damaged"):
+        Checkpoint("s", 0).read(table | {piece: other[piece]})
