@@ -11,8 +11,9 @@ Cost: about 15 us per message plus what the engines take.
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from schemas.codec import BadRecord, decode
@@ -24,7 +25,8 @@ from skeletonhunter.recordings.reader import Line, Recording
 from skeletonhunter.recordings.ticks import EventClock
 from skeletonhunter.replaying.outcome import Progress, ReplayOutcome, quiet
 from skeletonhunter.replaying.pace import Pace
-from skeletonhunter.replaying.request import ReplayRequest
+from skeletonhunter.replaying.request import ReplayError, ReplayRequest
+from skeletonhunter.settings import Settings
 from streams.local import LocalPipeline
 from streams.parameters import Parameters
 from streams.stages import STAGES
@@ -105,10 +107,41 @@ def replay_in_process(request: ReplayRequest) -> ReplayOutcome:
 
     Raises:
         RecordingError: the recording is wrong.
+        ReplayError: ClickHouse can't be used.
     """
     settings = request.settings
     replay = LocalReplay(settings.parameters, settings.worker.stages, Pace(request.speed))
-    return replay.run(request.recording, request.progress)
+    with ExitStack() as stack:
+        if request.clickhouse is not None:
+            replay.observers += (_rows_to(settings, stack),)
+        for webhook in settings.alerts.webhooks:
+            replay.observers += (_alerts_to(webhook, settings, replay.outcome, stack),)
+        return replay.run(request.recording, request.progress)
+
+
+def _rows_to(settings: Settings, stack: ExitStack) -> Observer:
+    from skeletonhunter.sinks.connection import faults_of_clickhouse
+    from skeletonhunter.sinks.in_process import InProcessSink
+
+    stack.enter_context(faults_of_clickhouse(settings.clickhouse.dsn, ReplayError))
+    return stack.enter_context(InProcessSink(settings.clickhouse)).observe
+
+
+def _alerts_to(webhook: str, settings: Settings, outcome: ReplayOutcome, stack: ExitStack) -> Observer:
+    """Tells a webhook of each incident message; one that it doesn't take is a dead letter."""
+    from skeletonhunter.sinks.alert_body import alert_body
+    from skeletonhunter.sinks.webhook import DeliveryError, WebhookSender, place_of
+
+    sender = stack.enter_context(WebhookSender(webhook, settings.alerts, time.sleep))
+
+    def tell(_topic: str, _key: str, _arrival_us: int, value: Value) -> None:
+        if isinstance(value, Incident):
+            try:
+                sender.deliver(alert_body(value))
+            except DeliveryError as error:
+                outcome.refuse(place_of(webhook), BadRecord("delivery_failed", str(error)))
+
+    return tell
 
 
 def _tick(t_us: int, final: bool = False) -> Tick:
