@@ -84,7 +84,7 @@ def _compare_side(
 ) -> None:
     outcome, tests, state = into
     if side.vswitch is None or side.nic is None or not side.nic.complete_us:
-        state.missing.append(f"vswitch:{side.host} and rnic:{side.host}/{side.rnic}")
+        state.missing.append(f"{side.host} (virtual switch and {side.rnic})")
         return
     rows = _flows(side.vswitch, pair) | _flows(side.vswitch, (pair[1], pair[0]))
     if min(side.vswitch.seen_us, side.nic.complete_us) < max(scene.onset_us, side.vswitch.seen_us - SKEW_US):

@@ -101,7 +101,7 @@ class EvidenceStore:
 def new_evidence(fabric: str, parameters: LocalizationParameters) -> EvidenceStore:
     """A store that holds nothing yet."""
     topology = Topology()
-    background = HopBackground(parameters.hop_loss, parameters.hop_packets)
+    background = HopBackground(parameters.hop_loss, parameters.hop_losses)
     watch = FabricWatch(parameters, topology, TrainWindow(parameters.window_s), background)
     keep_us = 2 * parameters.window_s * SECOND_US
     return EvidenceStore(

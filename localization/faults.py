@@ -12,6 +12,7 @@ import numpy as np
 
 from localization.arrays import Floats, Ints
 from localization.history import Second
+from localization.likelihood import MOST_LOSS
 from localization.routes import RouteTable
 from localization.suspects import Suspect
 from schemas.instants import SECOND_US
@@ -61,7 +62,7 @@ def explained_by(faults: list[Fault], second: Second, table: RouteTable, backgro
         if fault.covers(second):
             on = crossing_of(fault, second, table)
             p[on] = 1.0 - (1.0 - p[on]) * (1.0 - fault.loss)
-    return np.minimum(p, 0.9999)
+    return np.minimum(p, MOST_LOSS)
 
 
 def follow(fault: Fault, second: Second, table: RouteTable, p: Floats, quiet_s: float) -> bool:

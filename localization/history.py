@@ -1,10 +1,9 @@
 """What did all pairs see in the last minute? Seconds of trains as columns, and what the fabric loses when it is well.
-
-Background: each hop (direction of a link) has its own loss, drawn towards the fabric's:
-b = (w B + lost) / (w + sent); a lost packet is shared among the hops of its route in proportion to what they lose
-(one EM step). It is learned ``LAG_S`` behind and never from routes that cross a suspect with a case against it, so a
-fault is not taken for normal before it is found. Decays with ``MEMORY_S``.
-Memory: 32 bytes a train for the window, a few numbers per suspect and second.
+ Background: each hop (direction of a link) has its own loss, drawn towards the fabric's: b = (k + lost) / (k / B +
+sent), B the fabric's, k = ``prior_losses`` lost packets (hops differ by B / sqrt(k)); a lost packet is shared among
+the hops of its route in proportion to what they lose (one EM step). It is learned ``LAG_S`` behind and never from
+routes that cross a suspect with a case against it, so a fault is not taken for normal before it is found. Decays
+with ``MEMORY_S``. Memory: 32 bytes a train for the window, a few numbers per suspect and second.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class HopBackground:
     """Packets sent and lost by suspect; only hops (``is_hop``) have any. ``learned``: seconds taken in."""
 
     prior_loss: float
-    prior_packets: float
+    prior_losses: float
     sent: Floats = field(default_factory=_floats)
     lost: Floats = field(default_factory=_floats)
     learned: int = 0
@@ -56,13 +55,13 @@ class HopBackground:
     @property
     def pooled(self) -> float:
         """Loss of a hop of which nothing is known."""
-        prior = self.prior_packets
-        return float((prior * self.prior_loss + self.lost.sum()) / (prior + self.sent.sum()))
+        packets = self.prior_losses / self.prior_loss
+        return float((self.prior_losses + self.lost.sum()) / (packets + self.sent.sum()))
 
     def by_suspect(self, is_hop: Flags) -> Floats:
         """Loss of each hop; 0 for suspects that are no hops."""
-        weight = self.prior_packets
-        return np.where(is_hop, (weight * self.pooled + self.lost) / (weight + self.sent), 0.0)
+        losses, pooled = self.prior_losses, self.pooled
+        return np.where(is_hop, (losses + self.lost) / (losses / pooled + self.sent), 0.0)
 
     def of_routes(self, table: RouteTable, routes: Ints, is_hop: Flags) -> Floats:
         """Background loss of trains, by their route."""

@@ -85,13 +85,8 @@ def _endpoints(case: Case, store: EvidenceStore) -> set[str]:
 
 
 def close_cases(book: CaseBook, store: EvidenceStore, told: Told, t_us: int) -> list[Emission]:
-    """Cases that have become one, and cases that are over."""
-    _merge_same(book, store)
+    """Cases that are over: told ones after the quiet time, others at once (whatever it was, it has gone by itself)."""
     emissions = []
-    for other, heir in book.merged:
-        if other.opened is not None and other.opened.incident != heir.case:
-            emissions.append(tell(told, closing_merged(other.opened, heir.case, t_us)))
-    book.merged = []
     active = {fault.suspect for fault in store.watch.active()}
     for case in list(book.cases):
         if case.open_anomalies() or active & set(case.faults):
@@ -100,6 +95,17 @@ def close_cases(book: CaseBook, store: EvidenceStore, told: Told, t_us: int) -> 
             book.cases.remove(case)
             if case.opened is not None:
                 emissions.append(tell(told, closing(case.opened, t_us, case.bad_us)))
+    return emissions
+
+
+def merge_cases(book: CaseBook, store: EvidenceStore, told: Told, t_us: int) -> list[Emission]:
+    """Cases that have turned out to be one; those that were told under another name are told off."""
+    _merge_same(book, store)
+    emissions = []
+    for other, heir in book.merged:
+        if other.opened is not None and other.opened.incident != heir.case:
+            emissions.append(tell(told, closing_merged(other.opened, heir.case, t_us)))
+    book.merged = []
     return emissions
 
 

@@ -27,6 +27,9 @@ BACKGROUND_LOSSES = 20.0
 BACKGROUND_RANGE = (0.5, 20.0)
 SUPPORT_NATS = 3.0
 TIE_NATS = 1e-6
+ROUNDS = 2
+MOST_LOSS = 1.0 - 1e-7
+"""A fault that let nothing pass so far; not quite 1, so that one packet that passes is a number and not infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ def fit_loss(sample: Sample, others: Floats, pick: Pick) -> Pick:
     together = 1.0 - (1.0 - others[on]) * (1.0 - pick.loss)
     lost = float((sample.lost[on] * pick.loss / together).sum())
     sent = float(sample.alive[pick.since :, pick.suspect].sum()) + float(sample.lost[on].sum())
-    loss = min(max(lost / max(sent, 1.0), float(sample.grid[0]) / 2.0), float(GRID[-1]))
+    loss = min(max(lost / max(sent, 1.0), float(sample.grid[0]) / 2.0), MOST_LOSS)
     before = gain_of(sample, others, pick.suspect, pick.loss, pick.since)
     after = gain_of(sample, others, pick.suspect, loss, pick.since)
     if after[0] < before[0]:
@@ -153,7 +156,9 @@ def fit_level(sample: Sample, picks: list[Pick], level: float) -> float:
 
 def refine(sample: Sample, picks: list[Pick], level: float) -> tuple[list[Pick], float]:
     """All picks fitted anew, each given the others, and the background's level."""
-    for number in range(len(picks)):
-        others = explained(sample, picks[:number] + picks[number + 1 :], level)
-        picks[number] = fit_loss(sample, others, picks[number])
-    return picks, fit_level(sample, picks, level)
+    for _ in range(ROUNDS):
+        level = fit_level(sample, picks, level)
+        for number in range(len(picks)):
+            others = explained(sample, picks[:number] + picks[number + 1 :], level)
+            picks[number] = fit_loss(sample, others, picks[number])
+    return picks, level

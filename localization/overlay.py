@@ -186,8 +186,7 @@ def _conclude(scene: Scene, outcome: Outcome, walks: list[Walk]) -> tuple[Verdic
     passing = [walk for walk in walks if walk.result == "passes"]
     if passing and not any(walk.result in ("not observed", "not known") for walk in walks):
         return "clean", "every chain that the tables hold leads to its destination"
-    hosts = sorted(
-        {h for e in scene.endpoints() if (h := scene.topology.host_of(e)) and not scene.store.flows.vswitch(h)}
-    )
-    outcome.wanted.append(f"flow tables of {listing(hosts) if hosts else 'the hosts'}")
+    unseen = [e for e in scene.endpoints() if (h := scene.topology.host_of(e)) and not scene.store.flows.vswitch(h)]
+    places = [f"{scene.topology.host_of(e)} (virtual switch and {scene.topology.endpoints[e].rnic})" for e in unseen]
+    outcome.wanted.append(f"flow tables of {listing(places) if places else 'the hosts'}")
     return "inconclusive", "the flow tables at hand do not show the pairs' chains"

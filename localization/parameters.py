@@ -37,14 +37,13 @@ class DetectionParameters(Struct, frozen=True, forbid_unknown_fields=True):
 
 class LocalizationParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """How causes are found.
-
-    ``settle_s``: wait after a detection, so that the other victims of the same cause are known. ``patience_s``: wait
+     ``settle_s``: wait after a detection, so that the other victims of the same cause are known. ``patience_s``: wait
     before an incident without a culprit is opened. ``quiet_s``: how long all must be well before an incident is
     resolved. ``window_s``: length of the evidence kept of pairs and queues. ``false_blame_share``: chance that a
     healthy fabric is blamed in one such window; with the number of suspects it sets the evidence that a blame needs.
     ``least_loss``: a link that loses less is not called faulty. ``hop_loss``: what a hop loses before anything is
-    known, worth ``hop_packets`` packets. ``flow_history_s``, ``event_history_s``: how long changes of flow tables and
-    device events are kept. ``clock_bound_s``: a clock that may be off by more is not joined with.
+    known, worth ``hop_losses`` lost packets. ``flow_history_s``, ``event_history_s``: how long changes of flow tables
+    and device events are kept. ``clock_bound_s``: a clock that may be off by more is not joined with.
     """
 
     settle_s: Annotated[float, Meta(ge=0.0)] = 1.0
@@ -54,7 +53,7 @@ class LocalizationParameters(Struct, frozen=True, forbid_unknown_fields=True):
     false_blame_share: Probability = 1e-3
     least_loss: Probability = 5e-4
     hop_loss: Probability = 2e-5
-    hop_packets: Positive = 200_000.0
+    hop_losses: Positive = 3.0
     flow_history_s: Positive = 900.0
     event_history_s: Positive = 900.0
     clock_bound_s: Positive = 0.25

@@ -7,6 +7,8 @@ Anything else names nothing.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from localization.faults import Fault, crossing_of
 from localization.scene import Scene
 from localization.topology import Topology
@@ -15,7 +17,8 @@ from schemas.diagnosis import IssueId
 TOTAL = 0.97
 MOSTLY = 0.9
 RARELY = 0.1
-PART = 0.2
+TURNS = 3
+EXTREME = 0.8
 
 
 def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
@@ -28,11 +31,11 @@ def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
     if shares and min(shares) >= TOTAL:
         issue = _when_down(fault, on_access)
         return issue, "nothing passes it at all" + ("" if issue else ", which has several possible reasons")
-    mostly = sum(share >= MOSTLY for share in shares) / max(len(shares), 1)
-    rarely = sum(share <= RARELY for share in shares) / max(len(shares), 1)
-    if mostly >= PART and rarely >= PART and fault.suspect.kind in ("direction", "link", "rnic"):
+    states = [share >= MOSTLY for share in shares if share >= MOSTLY or share <= RARELY]
+    turns = sum(one != other for one, other in pairwise(states))
+    if turns >= TURNS and len(states) >= EXTREME * len(shares) and fault.suspect.kind in ("direction", "link", "rnic"):
         flapping: IssueId = "rnic_port_flapping" if on_access else "switch_port_flapping"
-        return flapping, f"it lost nearly all in {mostly:.0%} of the seconds and next to nothing in {rarely:.0%}"
+        return flapping, f"it lost nearly all or next to nothing, and turned {turns} times in {len(shares)} s"
     return None, "its losses are spread evenly, which says nothing of the reason"
 
 

@@ -23,6 +23,7 @@ LEAST_NATS = 6.0
 LEAST_SAMPLES = 5
 LEAST_DURING = 3
 COUNTERS = ("ecn_marked", "dropped", "pfc_rx", "pfc_tx", "crc_errors")
+NO_COUNTERS = (None,) * len(COUNTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,11 @@ class Series:
 
     def add(self, column: QueueColumns) -> None:
         """Appends a message's samples."""
-        self.t_us.extend(column.t_us)
-        self.depth.extend(column.depth_bytes)
+        self.t_us += column.t_us
+        self.depth += column.depth_bytes
         values = (column.ecn_marked, column.dropped, column.pfc_rx, column.pfc_tx, column.crc_errors)
-        if column.t_us and any(values):
-            self.counters.append((column.t_us[-1], tuple(each[-1] if each else None for each in values)))
+        if values != NO_COUNTERS and column.t_us:
+            self.counters.append((column.t_us[-1], tuple([each[-1] if each else None for each in values])))
 
     def trim(self, before_us: int) -> None:
         """Drops what is older; called now and then."""

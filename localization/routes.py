@@ -56,7 +56,7 @@ class RouteTable:
         if known == len(self.routes):
             return
         rows = [self._suspects(topology, route) for route in self.routes[known:]]
-        width = max(self.members.shape[1], *(len(row) for row in rows))
+        width = max(1, self.members.shape[1], *(len(row) for row in rows))
         members = np.full((len(self.routes), width), -1, np.int64)
         members[:known, : self.members.shape[1]] = self.members
         for number, row in enumerate(rows, known):

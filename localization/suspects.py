@@ -44,7 +44,12 @@ class SuspectTable:
 
 
 def suspects_of_path(topology: Topology, src: str, dst: str, path: tuple[str, ...] | None) -> list[Suspect]:
-    """Everything that a train from endpoint ``src`` to ``dst`` over ``path`` crosses, each once, in a fixed order."""
+    """Everything that a train from endpoint ``src`` to ``dst`` over ``path`` crosses, each once, in a fixed order.
+
+    Nothing when an endpoint has left: what its trains met was its leaving.
+    """
+    if topology.has_left(src) or topology.has_left(dst):
+        return []
     found = _ends(topology, src) + _ends(topology, dst)
     if path is None:
         found += _access_only(topology, src, dst)

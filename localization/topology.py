@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from schemas.maps import Endpoint, FabricEndpoints, FabricMap
 
+MOST_LEFT = 20_000
+
 
 class Cable(NamedTuple):
     """A link with its two ports and their nodes."""
@@ -54,6 +56,7 @@ class Topology:
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
     job_of: dict[str, str] = field(default_factory=dict)
     rnics_of: dict[str, set[str]] = field(default_factory=dict)
+    left: dict[str, None] = field(default_factory=dict)
 
     def take_fabric(self, value: FabricMap) -> bool:
         """Follows a fabric map; whether it is newer than what was known."""
@@ -82,6 +85,7 @@ class Topology:
         self.jobs[value.job] = value
         if value.state == "ended":
             del self.jobs[value.job]
+        before = self.endpoints
         self.endpoints, self.job_of, self.rnics_of = {}, {}, {}
         for job in sorted(self.jobs):
             for endpoint in self.jobs[job].endpoints:
@@ -89,7 +93,21 @@ class Topology:
                     self.endpoints[endpoint.endpoint] = endpoint
                     self.job_of[endpoint.endpoint] = job
                     self.rnics_of.setdefault(endpoint.host, set()).add(rnic_node(endpoint))
+        self._note_left(before)
         return True
+
+    def _note_left(self, before: dict[str, Endpoint]) -> None:
+        """Remembers who left, the last ``MOST_LEFT`` of them."""
+        for name in before:
+            if name not in self.endpoints:
+                self.left[name] = None
+        back = [name for name in self.endpoints if name in self.left]
+        for name in [*back, *list(self.left)[: max(0, len(self.left) - MOST_LEFT)]]:
+            self.left.pop(name, None)
+
+    def has_left(self, endpoint: str) -> bool:
+        """Whether the endpoint was in a map and is in none any more."""
+        return endpoint in self.left
 
     def node_of(self, endpoint: str) -> str | None:
         """The RNIC node of an endpoint, if its map is known."""

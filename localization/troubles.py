@@ -138,7 +138,12 @@ def _of_agent(store: EvidenceStore, agent: str, streams: list[tuple[str, str]], 
     probing = [name for name in present if not store.sources.is_silent(name, t_us) and name in store.sources.known]
     others = [key for key, stream in store.producers.streams.items() if stream.agent == agent and key not in streams]
     ref = streams[0][1]
-    if any(topic == "agent-health" for topic, _ in streams) and not probing and not others:
+    health_silent = any(topic == "agent-health" for topic, _ in streams)
+    if health is not None and not health_silent and health.t_us <= last_us:
+        return None
+    late_us = last_us + max(store.producers.streams[key].longest_us for key in streams)
+    heard = [key for key in others if store.producers.streams[key].last_us > late_us]
+    if health_silent and not probing and not heard:
         text = f"agent {agent} has fallen silent on all its streams, and its endpoints have stopped probing"
         kind: IncidentKind = "agent_missing"
     else:

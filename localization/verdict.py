@@ -65,7 +65,7 @@ class _Heap:
 
 def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
     """The verdict on a case."""
-    clues = [clue for outcome in outcomes for clue in outcome.clues if clue.nats > 0.0]
+    clues = _withheld([clue for outcome in outcomes for clue in outcome.clues if clue.nats > 0.0])
     heaps = _heap(scene.topology, clues)
     missing = sum(outcome.trace.verdict == "inconclusive" for outcome in outcomes)
     other = exp(OTHER_NATS + MISSING_NATS * missing)
@@ -92,6 +92,13 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
         action=action_for(kind, component, issue, _fibre(scene, heaps[0])),
         awaited=awaited,
     )
+
+
+def _withheld(clues: list[Clue]) -> list[Clue]:
+    """Without what the monitor's own trouble makes unsafe: what probes say. What devices say of themselves stays."""
+    if any(clue.layer == "monitor" for clue in clues):
+        return [clue for clue in clues if clue.layer in ("monitor", "host")]
+    return clues
 
 
 def _heap(topology: Topology, clues: list[Clue]) -> list[_Heap]:

@@ -26,6 +26,7 @@ from schemas.diagnosis import PairWindows
 from schemas.instants import SECOND_US
 
 HEAVY_LOSS = 0.05
+MOST_WINDOWS = 1440.0
 
 
 def _scores() -> Floats:
@@ -49,11 +50,13 @@ class FabricWatch:
     next_look_us: int = 0
     look_gap_s: int = 1
     runner_up: tuple[Suspect, float, float] | None = None
+    seconds: int = 0
 
     @property
     def penalty(self) -> float:
         """Nats that a blame needs."""
-        return log(max(1, len(self.routes.suspects.all)) / self.parameters.false_blame_share)
+        windows = min(max(1.0, self.seconds / self.window.length), MOST_WINDOWS)
+        return log(max(1, len(self.routes.suspects.all)) * windows / self.parameters.false_blame_share)
 
     @property
     def warm(self) -> bool:
@@ -86,10 +89,13 @@ class FabricWatch:
             survivors = (second.sent - second.lost).astype(np.float64)
             second.alive = sum_by_suspect(self.routes.members[second.route], survivors, size)
         self.score = _scores()
+        crossed = set(np.unique(self.routes.members).tolist())
+        self.faults = [fault for fault in self.faults if self.routes.suspects.index[fault.suspect] in crossed]
 
     def close_second(self, t_us: int) -> bool:
         """Ends a second: scores, background, recovery. Whether a fault is over with it."""
         second = self.window.close(t_us, self.routes)
+        self.seconds += 1
         self._grow()
         is_hop = self.hops()
         p = self.explained(second, is_hop, self.faults)
