@@ -108,14 +108,16 @@ def step_shape(job: Job, rng: np.random.Generator) -> StepShape:
     if shift is None:
         shift = float(rng.choice([1.0, -1.0])) * float(rng.uniform(0.1, 0.6))
     shift = float(np.clip(shift, -0.3 * plan.period_s / plan.pp, 0.3 * plan.period_s / plan.pp))
+    reduce, gather, idle = float(rng.uniform(0.05, 0.14)), float(rng.choice([0.0, 0.03])), float(rng.uniform(0.2, 0.4))
+    beats = plan.period_s * (1.0 - reduce - gather - idle) / float(rng.uniform(0.4, 1.3))
     return StepShape(
         stage_shift_s=shift,
-        reduce_share=float(rng.uniform(0.05, 0.14)),
-        gather_share=float(rng.choice([0.0, 0.03])),
-        idle_share=float(rng.uniform(0.2, 0.4)),
+        reduce_share=reduce,
+        gather_share=gather,
+        idle_share=idle,
         reduce_gbps=float(rng.uniform(12.0, 40.0)),
         ripple_gbps=float(rng.uniform(1.0, 3.0)),
-        micro_batches=int(rng.integers(4, 13)),
+        micro_batches=int(np.clip(beats - plan.pp, 4, 48)),
         layers=8 if plan.kind == "fsdp" else 0,
     )
 

@@ -62,9 +62,12 @@ class Job:
                 self._containers.setdefault(member.container, []).append(member)
         return self._containers
 
+    def _last_alive(self) -> Phase:
+        return [phase for phase in self.phases if (phase.member_of >= 0).all()][-1]
+
     def truth_groups(self) -> dict[str, list[list[str]]]:
-        """Endpoint groups of the last phase, by kind."""
-        phase, names = self.phases[-1], {m.number: m.endpoint for m in self.members}
+        """Endpoint groups of the last phase with members, by kind."""
+        phase, names = self._last_alive(), {m.number: m.endpoint for m in self.members}
         kinds = ("dp", "pp", "ep", "position") if self.plan.kind in ("dense", "moe", "fsdp") else ()
         return {
             kind: [[names[int(phase.member_of[rank])] for rank in group] for group in rank_groups(phase.degrees, kind)]
@@ -72,8 +75,8 @@ class Job:
         }
 
     def truth_edges(self) -> list[list[str]]:
-        """[a, b, kind] of the last phase, endpoints in ascending order."""
-        phase, names = self.phases[-1], {m.number: m.endpoint for m in self.members}
+        """[a, b, kind] of the last phase with members, endpoints in ascending order."""
+        phase, names = self._last_alive(), {m.number: m.endpoint for m in self.members}
         ends = [(names[int(phase.member_of[a])], names[int(phase.member_of[b])], kind) for a, b, kind in phase.edges]
         return sorted([min(a, b), max(a, b), kind] for a, b, kind in ends)
 
@@ -195,7 +198,9 @@ def drawn_edges(kind: str, degrees: Degrees, rng: np.random.Generator) -> list[R
     blocks, tp = degrees.ranks // degrees.tp, degrees.tp
     if kind == "serving":
         prefill = max(1, blocks // 3)
-        pairs = [(a, b) for a in range(prefill) for b in range(prefill, blocks) if rng.random() < 0.6]
+        pairs = [
+            (a, b) for a in range(prefill) for b in range(prefill, blocks) if a == b % prefill or rng.random() < 0.5
+        ]
         return sorted((a * tp + t, b * tp + t, "pp") for a, b in pairs for t in range(tp))
     count = max(1, min(6, blocks * (blocks - 1) // 2))
     found: set[RankEdge] = set()

@@ -151,11 +151,13 @@ class BurstReports:
         mine = np.flatnonzero((found.end_s > max(second - BURSTS_S, 0)) & (found.end_s <= second))
         edges = self.rng.normal(0.0, EDGE_S, (len(mine), 2))
         start, end = found.start_s[mine] + edges[:, 0], found.end_s[mine] + edges[:, 1]
+        begun = stream.machine.stamps(start)
+        ended = [at + length for at, length in zip(begun, _micros(np.maximum(end - start, 0.0)), strict=True)]
         rows = [
             b'{"start_us":%d,"end_us":%d,"bytes":%d,"direction":"%b"}' % row
             for row in zip(
-                stream.machine.stamps(start),
-                stream.machine.stamps(np.maximum(start, end)),
+                begun,
+                ended,
                 found.bytes[mine].astype(int).tolist(),
                 [b"rx" if way else b"tx" for way in found.direction[mine].tolist()],
                 strict=True,
@@ -163,6 +165,12 @@ class BurstReports:
         ]
         body = b'"endpoint":%b,"bursts":[%b]' % (orjson.dumps(member.endpoint), b",".join(rows))
         return stream.send_raw(second, body)
+
+
+def _micros(seconds: np.ndarray) -> list[int]:
+    """Durations are measured by a clock that is never set."""
+    whole: list[int] = np.round(seconds * 1e6).astype(np.int64).tolist()
+    return whole
 
 
 @dataclass
