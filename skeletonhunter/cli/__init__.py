@@ -12,6 +12,7 @@ import typer
 
 COMMANDS: tuple[str, ...] = (
     "alert",
+    "evaluate",
     "infer",
     "migrate",
     "plan",

@@ -1,0 +1,137 @@
+"""``evaluate``: how good are the engines, over all issues, monitor faults and healthy jobs?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from skeletonhunter.evaluation.session import Evaluation, EvaluationRequest
+    from streams.parameters import Parameters
+
+
+def evaluate(
+    *,
+    quick: Annotated[bool, typer.Option("--quick", help="One seed of each subject on the small fabric.")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where results are kept.")] = Path("evaluation"),
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one per core).")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Only ids that hold this text; may be repeated.")] = None,
+    skip: Annotated[list[str] | None, typer.Option(help="No ids that hold this text; may be repeated.")] = None,
+    cases: Annotated[
+        Path | None, typer.Option(help="Instead: count found faults and false blames on the recordings in this folder.")
+    ] = None,
+    plots: Annotated[Path | None, typer.Option(help="Draw pictures into this folder (needs the extra plots).")] = None,
+    table: Annotated[Path | None, typer.Option(help="Also write the Markdown table to this file.")] = None,
+    tolerances: Annotated[Path | None, typer.Option(help="Compare with this file (default: the bundled one).")] = None,
+    bless: Annotated[bool, typer.Option("--bless", help="Take these figures as those to compare with.")] = False,
+    config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Simulate, diagnose and score a campaign; a figure that became worse is an error. Goes on where it was stopped."""
+    import os
+
+    from skeletonhunter.cli import InputError
+    from skeletonhunter.evaluation.session import EvaluationRequest
+    from skeletonhunter.evaluation.tolerances import BUNDLED, TolerancesError
+    from skeletonhunter.recordings.manifest import RecordingError
+    from skeletonhunter.settings import SettingsError, load_settings
+
+    if plots:
+        _need_matplotlib()
+    filters = (tuple(only or ()), tuple(skip or ()))
+    processes = workers or os.cpu_count() or 1
+    try:
+        parameters = load_settings(config, os.environ).parameters
+        if cases:
+            _count_cases(cases, parameters, processes, filters, as_json)
+            return
+        request = EvaluationRequest("quick" if quick else "full", output, processes, parameters, *filters)
+        outcome = _run(request)
+        _show(outcome, as_json, table)
+        if plots:
+            _draw(request, outcome, plots)
+        _complain(request, outcome, tolerances or BUNDLED, bless)
+    except (RecordingError, SettingsError, TolerancesError) as error:
+        raise InputError(str(error)) from error
+
+
+def _need_matplotlib() -> None:
+    from importlib.util import find_spec
+
+    from skeletonhunter.cli import InputError
+
+    if find_spec("matplotlib") is None:
+        raise InputError("--plots needs matplotlib, which is in the extra: pip install 'skeletonhunter[plots]'")
+
+
+def _count_cases(
+    folder: Path, parameters: Parameters, workers: int, filters: tuple[tuple[str, ...], tuple[str, ...]], as_json: bool
+) -> None:
+    from skeletonhunter.cli.printing import print_json, progress_bar
+    from skeletonhunter.evaluation.cases import cases_as_json, count_cases, recordings_below
+    from skeletonhunter.evaluation.session import wanted
+    from skeletonhunter.evaluation.terminal import print_blames
+
+    paths = [path for path in recordings_below(folder) if wanted(path.name, *filters)]
+    with progress_bar("cases", len(paths)) as progress:
+        counts = count_cases(paths, parameters, workers, progress)
+    print_json(cases_as_json(counts)) if as_json else print_blames(counts)
+
+
+def _run(request: EvaluationRequest) -> Evaluation:
+    from skeletonhunter.cli import InputError
+    from skeletonhunter.cli.printing import progress_bar
+    from skeletonhunter.evaluation.results import ScenarioResult
+    from skeletonhunter.evaluation.session import evaluate
+    from skeletonhunter.evaluation.workbench import PipelineBench
+
+    total = len(request.scenarios())
+    if not total:
+        raise InputError(f"no scenario of the {request.campaign} campaign is left by --only and --skip")
+    done = 0
+    with progress_bar(f"{request.campaign} campaign", total) as progress:
+
+        def finished(_: ScenarioResult) -> None:
+            nonlocal done
+            done += 1
+            progress(done)
+
+        return evaluate(request, PipelineBench(request.parameters), finished)
+
+
+def _show(outcome: Evaluation, as_json: bool, table: Path | None) -> None:
+    import msgspec
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from skeletonhunter.cli.printing import print_json
+
+    if table:
+        table.write_text(outcome.page)
+    if as_json:
+        print_json(msgspec.to_builtins(outcome.report))
+    else:
+        Console().print(Markdown(outcome.page))
+
+
+def _draw(request: EvaluationRequest, outcome: Evaluation, folder: Path) -> None:
+    from skeletonhunter.evaluation.plots import plot_campaign
+    from skeletonhunter.evaluation.showing import show
+    from skeletonhunter.evaluation.workbench import PipelineBench
+
+    scores = [result.score for result in outcome.results if result.score is not None]
+    plot_campaign(scores, outcome.report.overall, folder)
+    show(request.scenarios(), PipelineBench(request.parameters), request.parameters, folder)
+
+
+def _complain(request: EvaluationRequest, outcome: Evaluation, tolerances: Path, bless: bool) -> None:
+    """Scenarios that failed and figures that became worse are what the program exits with 1 for."""
+    from skeletonhunter.cli import InputError
+    from skeletonhunter.evaluation.session import compare
+
+    failed = [f"{failure.scenario} failed: {failure.error}" for failure in outcome.report.failed]
+    worse = [] if failed else compare(request, outcome.report, tolerances, bless)
+    if failed or worse:
+        raise InputError("\n".join([*failed, *(f"worse than allowed: {item}" for item in worse)]))
