@@ -37,6 +37,9 @@ LEAST_SHARE = 0.05
 
 MOST_IDLE = 0.1
 
+MOST_EDGES = 100_000
+"""A skeleton is to be probed, and to fit into one message; more pairs than this are the basic list."""
+
 
 @dataclass(frozen=True, slots=True)
 class Structure:
@@ -77,6 +80,9 @@ def infer(
     )
     clarity = min(finding.clarity for finding in findings)
     evidence = {**_evidence(traffic, period), **_rail_evidence(findings, clarity)}
+    if len(structure.edges) > MOST_EDGES:
+        reason = f"{len(structure.edges)} pairs can't be ruled out, which are no skeleton"
+        return Inference(Structure(), period, 0.0, 0.0, "unresolved", reason, evidence)
     confidence = round(_regular(period) * (1.0 - float(np.exp(-period.cycles / 1.5))) * clarity, 3)
     coverage = _coverage(traffic, structure.edges, membership)
     return Inference(structure, period, confidence, coverage, "", _describe(findings, period), evidence)

@@ -47,10 +47,11 @@ class Period:
 def job_activity(sent: FloatArray) -> FloatArray:
     """Activity of the job per second, (T,), NaN where no endpoint is known. ``sent``: (E, T) bytes, NaN unknown."""
     known = ~np.isnan(sent)
-    total = np.where(known, sent, 0.0).sum(axis=1, keepdims=True)
-    mean = total / np.maximum(known.sum(axis=1, keepdims=True), 1)
-    scaled = np.sqrt(np.where(known & (mean > 0), sent / np.where(mean > 0, mean, 1.0), 0.0))
-    count = (known & (mean > 0)).sum(axis=0)
+    filled = np.where(known, sent, 0.0)
+    mean = filled.sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    busy = mean > 0
+    scaled = np.sqrt(filled[busy] / mean[busy, None])
+    count = known[busy].sum(axis=0)
     return np.where(count > 0, scaled.sum(axis=0) / np.maximum(count, 1), np.nan)
 
 

@@ -63,14 +63,13 @@ def build_groups(findings: Iterable[RailFinding], membership: Membership) -> tup
 
 def build_edges(findings: Iterable[RailFinding], membership: Membership) -> tuple[Edge, ...]:
     """Edges in ascending order, each pair once, under the most telling of its kinds."""
-    kinds: dict[tuple[str, str], str] = {}
+    kinds: dict[tuple[int, int], str] = {}
     for finding in findings:
         for kind, pairs in _pairs(finding):
             for a, b in pairs:
-                if membership.hosts[a] != membership.hosts[b]:
-                    first, second = sorted((membership.names[a], membership.names[b]))
-                    kinds.setdefault((first, second), kind)
-    return tuple((a, b, kinds[a, b]) for a, b in sorted(kinds))
+                kinds.setdefault((a, b) if a < b else (b, a), kind)  # names ascend with their indices
+    names, hosts = membership.names, membership.hosts
+    return tuple((names[a], names[b], kinds[a, b]) for a, b in sorted(kinds) if hosts[a] != hosts[b])
 
 
 def _pairs(finding: RailFinding) -> list[tuple[str, Iterable[tuple[int, int]]]]:
