@@ -12,6 +12,7 @@ The monitored pair has the figure's latencies, losses and queue depths; everythi
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -28,8 +29,9 @@ LICENCE = "Apache-2.0; the series from Fig. 18: CC BY 4.0 (https://creativecommo
 
 
 def write_incident(simulation: Simulation, folder: Path, origin: str, licence: str) -> None:
-    """Lets a story happen and writes it as a recording."""
+    """Lets a story happen and writes it as a recording, in place of the one that was made before."""
     scenario, span = simulation.scenario, simulation.world.span
+    shutil.rmtree(folder / scenario.name, ignore_errors=True)
     with RecordingWriter(folder / scenario.name) as writer:
         simulation.run(writer)
         ends = (span.t0_us, span.at(span.seconds))
