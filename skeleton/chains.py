@@ -95,10 +95,8 @@ def _peel(sent: FloatArray, received: FloatArray, end: int) -> tuple[float, Orde
     forward, backward = sent[end], received[end]
     while left:
         onward, back = sent[left] - backward, received[left] - forward
-        if len(left) > 1:
-            missing = -(np.minimum(onward, 0.0) + np.minimum(back, 0.0))
-        else:
-            missing = np.abs(onward) + np.abs(back)
+        short = np.minimum(onward, 0.0) + np.minimum(back, 0.0)
+        missing = -short if len(left) > 1 else np.abs(onward) + np.abs(back)
         usual = _usual(missing)
         best = int((usual + RARE_WEIGHT * missing.sum(axis=1)).argmin())
         debt += float(usual[best])

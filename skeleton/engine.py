@@ -73,10 +73,11 @@ class SkeletonEngine:
         names = state.membership.names if state.membership is not None else None
         state.counters.settle(names, before_us)
         state.bursts.settle(names, before_us)
+        sent: Sequence[Emission] = ()
+        if state.membership is not None and not state.ended:
+            sent = self._look(state, state.membership, t_us)
         state.due_us = t_us + self._pause_us(state, t_us)
-        if state.membership is None or state.ended:
-            return ()
-        return self._look(state, state.membership, t_us)
+        return sent
 
     def _look(self, state: JobState, membership: Membership, t_us: int) -> Sequence[Emission]:
         was = state.structure, state.standing
@@ -94,10 +95,12 @@ class SkeletonEngine:
         return _update(state, membership, t_us) if _material(*was, state) else ()
 
     def _pause_us(self, state: JobState, t_us: int) -> int:
+        """How much new evidence the next look should have."""
         if state.standing.state == "trusted":
             return micros(self.parameters.review_s)
         span_us = min(t_us - state.since_us, micros(self.parameters.window_s))
-        return max(micros(self.parameters.evidence_s), span_us * 3 // 20)
+        half_a_period_us = micros((state.standing.period_s or 0.0) / 2.0)
+        return max(micros(self.parameters.evidence_s), half_a_period_us, span_us * 3 // 20)
 
     def _full_look_due(self, state: JobState, t_us: int) -> bool:
         if state.candidate is not None:

@@ -23,7 +23,7 @@ from skeleton.counters import CounterLog
 from skeleton.matching import Matches, match_bursts
 from skeleton.membership import Membership
 from skeleton.parameters import SkeletonParameters
-from skeleton.periodicity import Period, find_period, job_activity
+from skeleton.periodicity import Period, find_period, job_activity, steadiness
 from skeleton.rails import RailTraffic, examine
 from skeleton.resampling import Traffic, resample
 from skeleton.sampling import poll_clocks, together
@@ -36,6 +36,9 @@ LEAST_SHARE = 0.05
 """An endpoint with less than this share of the median endpoint's bytes is idle."""
 
 MOST_IDLE = 0.1
+
+STEADY = 0.75
+"""Share of the periods that must have the usual traffic; evaluations and checkpoints may fill the others."""
 
 MOST_EDGES = 100_000
 """A skeleton is to be probed, and to fit into one message; more pairs than this are the basic list."""
@@ -115,6 +118,8 @@ def _refusal(traffic: Traffic, period: Period | None, parameters: SkeletonParame
         return "aperiodic", "the traffic does not repeat"
     if period.regularity < parameters.regular:
         return "irregular", "the traffic does not repeat regularly"
+    if steadiness(job_activity(traffic.tx), period.period_s) < STEADY:
+        return "unsteady", "not every period has traffic"
     median = float(np.median(moved[moved > 0]))
     if (moved < LEAST_SHARE * median).mean() > MOST_IDLE:
         return "partial", "part of the endpoints takes no part in the traffic"

@@ -25,9 +25,9 @@ class SkeletonParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     window_s: Positive = 900.0
-    evidence_s: Positive = 15.0
+    evidence_s: Positive = 10.0
     review_s: Positive = 30.0
-    least_s: Positive = 40.0
+    least_s: Positive = 30.0
     gap_s: Positive = 3.5
     regular: Part = 0.4
     trust: Part = 0.8

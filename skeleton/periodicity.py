@@ -8,10 +8,11 @@ over all t at which both are known (holes are left out, not filled):
 
 computed by FFT and interpolated between whole seconds by zero-padding its spectrum, because a period of 11.41 s falls
 between two samples. The period is the shortest lag whose peak reaches 80 % of the highest; its multiples are then
-followed outwards, so that the error falls with the number of periods seen. Lags beyond a third of the span are not
-looked at: three repetitions make a period, two a coincidence.
+followed outwards, so that the error falls with the number of periods seen. Steps that vary by half a second hardly
+correlate second by second, so the same is done with x smoothed over three seconds, and the more regular of both counts.
+Lags beyond a third of the span are not looked at: three repetitions make a period, two a coincidence.
 
-Edge cases: a constant or silent job has no period. Cost: O(n log n) for n seconds, about 1 ms for 15 minutes.
+Edge cases: a constant or silent job has no period. Cost: O(n log n) for n seconds, about 2 ms for 15 minutes.
 """
 
 from __future__ import annotations
@@ -29,10 +30,17 @@ UPSAMPLING = 8
 SHORTEST_S = 2.0
 """Twice the sampling interval: what is faster can't be seen at 1 Hz."""
 
+SHORTEST_SMOOTHED_S = 6.0
+WEIGHTS = np.array([0.25, 0.5, 0.25])
+
 PEAK_SHARE = 0.8
 """A peak this close to the highest counts as equally well supported; the shortest such lag is the period."""
 
 LEAST_CYCLES = 3
+
+LEAST_ENERGY = 0.5
+"""Where the overlap of series and lagged series holds less than this share of its due variance, r is held down: a lone
+burst at the edge would otherwise correlate perfectly with nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,23 @@ def job_activity(sent: FloatArray) -> FloatArray:
 
 def find_period(activity: FloatArray) -> Period | None:
     """Period of a series of one value per second, NaN unknown; None: nothing repeats."""
+    sharp, smooth = _find(activity), _find(smoothed(activity))
+    if smooth is None or smooth.period_s < SHORTEST_SMOOTHED_S:
+        return sharp
+    return sharp if sharp is not None and sharp.regularity >= smooth.regularity else smooth
+
+
+def smoothed(activity: FloatArray) -> FloatArray:
+    """The series averaged over three seconds with weights 1, 2, 1; NaN stays NaN and weighs nothing."""
+    known = ~np.isnan(activity)
+    if len(activity) < len(WEIGHTS):
+        return activity
+    total = np.convolve(np.where(known, activity, 0.0), WEIGHTS, "same")
+    weight = np.convolve(known.astype(np.float64), WEIGHTS, "same")
+    return np.where(known, total / np.maximum(weight, WEIGHTS.min()), np.nan)
+
+
+def _find(activity: FloatArray) -> Period | None:
     span = len(activity)
     most = span // LEAST_CYCLES
     if most <= SHORTEST_S:
@@ -86,9 +111,29 @@ def regularity(activity: FloatArray, longest_s: int) -> FloatArray:
     behind = np.maximum(np.fft.irfft(power.conj() * mask, size), 0.0)[: longest_s + 1]
     scale = np.sqrt(ahead * behind)
     covariance = np.fft.irfft(np.abs(series) ** 2, size * UPSAMPLING)[: longest_s * UPSAMPLING + 1] * UPSAMPLING
-    fine = np.interp(np.arange(len(covariance)) / UPSAMPLING, np.arange(longest_s + 1), scale)
-    floor = 1e-9 * max(float(scale[0]), 1e-300)
-    return np.where(fine > floor, covariance / np.maximum(fine, floor), 0.0)
+    fine_s = np.arange(len(covariance)) / UPSAMPLING
+    least = LEAST_ENERGY * (1.0 - fine_s / len(activity)) * float(scale[0])
+    if scale[0] <= 0:
+        return np.zeros(len(covariance))
+    return np.asarray(covariance / np.maximum(np.interp(fine_s, np.arange(longest_s + 1), scale), least))
+
+
+def steadiness(activity: FloatArray, period_s: float) -> float:
+    """Share of the whole periods in which as much was done as usual: between half and twice the median.
+
+    Two bursts a minute apart correlate at a lag of one minute; only work that goes on period after period is steady.
+    """
+    total = np.concatenate([[0.0], np.cumsum(np.nan_to_num(activity))])
+    known = np.concatenate([[0.0], np.cumsum(~np.isnan(activity))])
+    bounds = np.arange(0.0, len(activity) + 1e-9, period_s)
+    if len(bounds) < 2:
+        return 0.0
+    seconds = np.diff(np.interp(bounds, np.arange(len(known)), known))
+    done = np.diff(np.interp(bounds, np.arange(len(total)), total))
+    rate = done[seconds > 0.5 * period_s] / seconds[seconds > 0.5 * period_s]
+    if not len(rate) or (usual := float(np.median(rate))) <= 0:
+        return 0.0
+    return float(((rate >= 0.5 * usual) & (rate <= 2.0 * usual)).mean())
 
 
 def _peaks(lags: FloatArray) -> list[int]:
