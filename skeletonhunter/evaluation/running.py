@@ -22,9 +22,6 @@ from skeletonhunter.evaluation.results import ResultStore, RunStamp, ScenarioRes
 from skeletonhunter.evaluation.scenarios import Scenario
 from skeletonhunter.scoring import RecordingFacts, score
 
-TASKS_PER_PROCESS = 25
-"""A process is replaced after so many scenarios, so that what a library leaks stays bounded."""
-
 
 class Diagnosis(NamedTuple):
     """What the engines say of a recording, what it says of itself, and what was true."""
@@ -70,7 +67,7 @@ def _run_all(
             yield run_scenario(scenario, workbench, fingerprint)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, max_tasks_per_child=TASKS_PER_PROCESS) as pool:
+    with ProcessPoolExecutor(workers, context) as pool:  # max_tasks_per_child can leave Python 3.11 without workers
         futures = [pool.submit(run_scenario, scenario, workbench, fingerprint) for scenario in scenarios]
         for future in as_completed(futures):
             yield future.result()

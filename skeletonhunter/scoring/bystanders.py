@@ -26,7 +26,7 @@ def judge_monitor(
 ) -> MonitorVerdict:
     """Whether an incident of its kind found it, and which alarms took it for a network fault."""
     about = [history.last for history in histories if matcher.touched(history.last, [fault])]
-    finding = [last for last in about if last.kind == fault.kind]
+    finding = [history.last for history in histories if matcher.finds(history.last, fault)]
     detected_us = min((last.detected_us for last in finding), default=None)
     wrong = {alarm.incident for alarm in alarms if alarm.cause == "monitor" and alarm.standing == "false"}
     return MonitorVerdict(
@@ -45,9 +45,10 @@ def judge_monitor_call(history: History, truth: Truth, matcher: Matcher) -> Moni
 
 
 def _standing(history: History, truth: Truth, matcher: Matcher) -> Literal["right", "other_kind", "set_aside", "false"]:
-    touched = matcher.touched(history.last, truth.monitor_faults)
-    if touched:
-        return "right" if any(fault.kind == history.last.kind for fault in touched) else "other_kind"
+    if any(matcher.finds(history.last, fault) for fault in truth.monitor_faults):
+        return "right"
+    if matcher.touched(history.last, truth.monitor_faults):
+        return "other_kind"
     return "set_aside" if matcher.touched(history.last, truth.faults) else "false"
 
 

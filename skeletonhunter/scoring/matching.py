@@ -39,6 +39,13 @@ class Matcher:
             if self._in_time(incident, fault) and (self._related(incident, fault) or reach & self.reach_of(fault))
         )
 
+    def finds(self, incident: Incident, fault: MonitorFault) -> bool:
+        """Whether an incident about the monitor is about this fault: of its kind, in time, and touching it or naming no
+        place at all, which speaks of the whole fabric."""
+        if incident.kind != fault.kind or not self._in_time(incident, fault):
+            return False
+        return incident.component is None and not incident.endpoints or bool(self.touched(incident, [fault]))
+
     def reach(self, incident: Incident) -> frozenset[str]:
         """Endpoints that the incident speaks of."""
         return frozenset(incident.endpoints) | self.places.endpoints_at(incident.component)

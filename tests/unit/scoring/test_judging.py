@@ -215,6 +215,18 @@ def test_monitor_fault_found_by_its_kind() -> None:
     assert judge([], [incident("agent:h1", kind="agent_missing")]).monitor_calls[0].standing == "false"
 
 
+def test_monitor_incident_without_a_place_speaks_of_the_whole_fabric() -> None:
+    faults: list[Fault | MonitorFault] = [monitor_fault("collector_gap", "agent:switch-collector")]
+    found = judge(faults, [incident(None, kind="collector_gap")])
+    assert found.monitor_faults[0].found is True
+    assert found.monitor_calls[0].standing == "right"
+    elsewhere = judge(faults, [incident("agent:h1", kind="collector_gap")])
+    assert elsewhere.monitor_faults[0].found is False
+    assert elsewhere.monitor_calls[0].standing == "false"
+    early = judge(faults, [incident(None, kind="collector_gap", onset=3, detected=4)])
+    assert early.monitor_faults[0].found is False
+
+
 def test_monitor_fault_called_network_fault_is_a_false_alarm_with_that_cause() -> None:
     faults: list[Fault | MonitorFault] = [monitor_fault("agent_starved", "agent:h1", endpoints=("c1/r0",))]
     result = judge(faults, [incident("rnic:h1/r0", "rnic_hardware_failure", "rnic")])
