@@ -44,7 +44,7 @@ class Matcher:
         place at all, which speaks of the whole fabric."""
         if incident.kind != fault.kind or not self._in_time(incident, fault):
             return False
-        return incident.component is None and not incident.endpoints or bool(self.touched(incident, [fault]))
+        return (incident.component is None and not incident.endpoints) or bool(self.touched(incident, [fault]))
 
     def reach(self, incident: Incident) -> frozenset[str]:
         """Endpoints that the incident speaks of."""
