@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -19,26 +19,34 @@ from schemas.envelope import JobMessage
 from skeletonhunter.sinks.received import Received
 
 Columns = Mapping[str, pl.Series]
+T = TypeVar("T")
 
 
 def whole(values: Iterable[int | None], dtype: type[pl.DataType] = pl.UInt64) -> pl.Series:
     """Whole numbers; None is unknown."""
-    return pl.Series(list(values), dtype=dtype)
+    return pl.Series(values=_listed(values), dtype=dtype)
 
 
 def real(values: Iterable[float | None]) -> pl.Series:
     """Real numbers; None is unknown."""
-    return pl.Series(list(values), dtype=pl.Float64)
+    return pl.Series(values=_listed(values), dtype=pl.Float64)
 
 
 def text(values: Iterable[str | None]) -> pl.Series:
-    """Strings; None is unknown."""
-    return pl.Series(list(values), dtype=pl.String)
+    """Strings; None is unknown. A word that all rows share, as most of provenance, is not read row by row."""
+    listed = _listed(values)
+    if len(listed) > 1 and listed[0] == listed[-1] and listed.count(listed[0]) == len(listed):
+        return pl.repeat(listed[0], len(listed), dtype=pl.String, eager=True)
+    return pl.Series(values=listed, dtype=pl.String)
 
 
 def flags(values: Iterable[bool | None]) -> pl.Series:
     """True or false; None is unknown."""
-    return pl.Series(list(values), dtype=pl.Boolean)
+    return pl.Series(values=_listed(values), dtype=pl.Boolean)
+
+
+def _listed(values: Iterable[T]) -> list[T]:
+    return values if isinstance(values, list) else list(values)
 
 
 def lists(values: Iterable[Sequence[Any] | None], dtype: type[pl.DataType] = pl.String) -> pl.Series:
@@ -89,20 +97,20 @@ class Batch:
         producers = [value.producer for value in values]
         clocks = [value.clock for value in values]
         columns = {
-            "t_us": whole(value.t_us for value in values),
-            "fabric": text(value.fabric for value in values),
-            "producer_id": text(producer.id for producer in producers),
-            "producer_kind": text(producer.kind for producer in producers),
-            "boot": text(producer.boot for producer in producers),
-            "seq": whole(producer.seq for producer in producers),
-            "clock_source": text(clock.source for clock in clocks),
-            "clock_offset_us": real(clock.offset_us for clock in clocks),
-            "clock_error_us": real(clock.error_us for clock in clocks),
-            "arrival_us": whole(each.arrival_us for each in self.received),
-            "kafka_partition": whole((each.partition for each in self.received), pl.Int32),
-            "kafka_offset": whole((each.offset for each in self.received), pl.Int64),
+            "t_us": whole([value.t_us for value in values]),
+            "fabric": text([value.fabric for value in values]),
+            "producer_id": text([producer.id for producer in producers]),
+            "producer_kind": text([producer.kind for producer in producers]),
+            "boot": text([producer.boot for producer in producers]),
+            "seq": whole([producer.seq for producer in producers]),
+            "clock_source": text([clock.source for clock in clocks]),
+            "clock_offset_us": real([clock.offset_us for clock in clocks]),
+            "clock_error_us": real([clock.error_us for clock in clocks]),
+            "arrival_us": whole([each.arrival_us for each in self.received]),
+            "kafka_partition": whole([each.partition for each in self.received], pl.Int32),
+            "kafka_offset": whole([each.offset for each in self.received], pl.Int64),
         }
         if values and isinstance(values[0], JobMessage):
-            columns["job"] = text(value.job for value in values)
-            columns["tenant"] = text(value.tenant for value in values)
+            columns["job"] = text([value.job for value in values])
+            columns["tenant"] = text([value.tenant for value in values])
         return columns

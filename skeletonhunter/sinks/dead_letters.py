@@ -29,8 +29,8 @@ class DeadLetters:
         self.prefix = settings.prefix
         self._rate = DeadLetterRate(per_minute)
         self._failed: list[KafkaError] = []
-        config = {"bootstrap.servers": settings.url, "acks": "all", "linger.ms": 5, **settings.librdkafka}
-        self._producer = Producer(config, logger=_log)
+        self._config = {"bootstrap.servers": settings.url, "acks": "all", "linger.ms": 5, **settings.librdkafka}
+        self._made: Producer | None = None
 
     def write(self, record: Record, error: BadRecord) -> None:
         """Sends the record to the dead letters of its topic; of one that is too large, the letter without it.
@@ -46,7 +46,7 @@ class DeadLetters:
                 raise
             detail = f"{error.detail}; its {len(record.value)} bytes are too large for a letter, they stay in Kafka"
             self._send(record, dead_letter(record._replace(value=b""), BadRecord(error.reason, detail)))
-        self._producer.poll(0)
+        self._producer().poll(0)
 
     def flush(self, stop: threading.Event) -> bool:
         """Waits until Kafka has all letters; False when the program was to end before.
@@ -54,15 +54,21 @@ class DeadLetters:
         Raises:
             RuntimeError: Kafka refused one.
         """
-        while self._producer.flush(0.5):
+        while self._made is not None and self._made.flush(0.5):
             if stop.is_set():
                 return False
         if self._failed:
             raise RuntimeError(f"a dead letter was refused by Kafka: {self._failed[0].str()}")
         return True
 
+    def _producer(self) -> Producer:
+        """Connected when there is the first letter, which is seldom."""
+        if self._made is None:
+            self._made = Producer(self._config, logger=_log)
+        return self._made
+
     def _send(self, record: Record, letter: bytes) -> None:
-        self._producer.produce(
+        self._producer().produce(
             self.prefix + topic(record.topic).dead_letters,
             letter,
             key=record.key,

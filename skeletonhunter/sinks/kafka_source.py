@@ -77,12 +77,15 @@ class KafkaSource:
                 self._take(message, reading)
         return reading
 
-    def hold(self, until: Callable[[], bool], timeout_s: float) -> None:
-        """Waits till ``until`` or ``timeout_s``, as a member of the group that reads nothing."""
+    def hold(self, wait: Callable[[float], bool], timeout_s: float = float("inf")) -> None:
+        """Waits, as a member of the group that reads nothing, for ``timeout_s`` or till ``wait`` says that it is over.
+
+        ``wait(seconds)`` waits for that long at most, and is true when what it waits for has happened.
+        """
         ends_s = time.monotonic() + timeout_s
-        while not until() and (left_s := ends_s - time.monotonic()) > 0:
+        while (left_s := ends_s - time.monotonic()) > 0 and not wait(min(left_s, HOLD_SLICE_S)):
             self._consumer.pause(self._consumer.assignment())
-            self._put_back(self._consumer.poll(min(left_s, HOLD_SLICE_S)))
+            self._put_back(self._consumer.poll(0))
         self._consumer.resume(self._consumer.assignment())
 
     def commit(self, positions: Positions) -> None:
@@ -120,7 +123,7 @@ def wait_in(source: KafkaSource, stop: threading.Event) -> Callable[[float], Non
     """A wait that keeps ``source`` in its group and raises ``Stopped`` when the program is to end."""
 
     def wait(seconds: float) -> None:
-        source.hold(stop.is_set, seconds)
+        source.hold(stop.wait, seconds)
         if stop.is_set():
             raise Stopped
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from schemas.envelope import Message
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """``arrival_us`` is the record's time stamp, us since the epoch; partition and offset are None outside Kafka."""
 
     value: Message

@@ -8,6 +8,7 @@ back. It does not test users, TLS, or anything that replicas do.
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -135,3 +136,10 @@ def _insert(
         clause = f" SETTINGS {settings}" if settings else ""
         connection.query(f"{insert['head']} FROM INFILE '{file.name}'{clause} FORMAT {insert['format']}")
     return b""
+
+
+if __name__ == "__main__":  # a server of its own, until its standard input ends
+    with serving(sys.argv[1]) as served:
+        sys.stdout.write(f"{served}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
