@@ -31,6 +31,9 @@ FloatArray = NDArray[np.float64]
 LEAST_GAP = 5.0
 """Ratio of the singular values above and below the null space that is taken for a gap."""
 
+LEAST_INTERVALS = 12.0
+"""So many intervals, effectively, must bear a pipeline out."""
+
 LEAST_SIGNAL = 1e-5
 """Share of the sent bytes (root mean square) that the balance must reach to be more than rounding."""
 
@@ -50,7 +53,7 @@ def find_pipelines(balance: FloatArray, sent: FloatArray) -> Pipelines | None:
     """
     whole = ~(np.isnan(balance).any(axis=0) | np.isnan(sent).any(axis=0))
     known, rows = balance[:, whole], len(balance)
-    if rows < 2 or known.shape[1] < 2 * rows:
+    if rows < 2 or known.shape[1] < 2 * rows or is_lopsided(known):
         return None
     scale = float(np.sqrt((sent[:, whole] ** 2).mean()))
     values, vectors = np.linalg.eigh(known @ known.T / known.shape[1])
@@ -58,15 +61,25 @@ def find_pipelines(balance: FloatArray, sent: FloatArray) -> Pipelines | None:
     if scale <= 0 or singular[-1] < LEAST_SIGNAL * scale:
         return None
     floor = 1e-6 * singular[-1]
-    for stages in sorted(divisors(rows), key=lambda p: -_gap(singular, rows // p, floor)):
+    for stages in divisors(rows):  # unions of replicas balance too, so the least number of stages comes first
         gap = _gap(singular, rows // stages, floor)
-        if gap < LEAST_GAP:
-            return None
-        basis = vectors[:, : rows // stages]
-        replicas = _blocks(basis @ basis.T * stages, stages)
-        if replicas is not None:
-            return Pipelines(replicas, gap)
+        if gap >= LEAST_GAP:
+            basis = vectors[:, : rows // stages]
+            replicas = _blocks(basis @ basis.T * stages, stages)
+            if replicas is not None:
+                return Pipelines(replicas, gap)
     return None
+
+
+def is_lopsided(balance: FloatArray) -> bool:
+    """Whether a few intervals hold nearly all of the imbalance, as after one file copy: they prove nothing.
+
+    ``balance``: (n, T), NaN unknown. The effective number of intervals is (sum e)^2 / sum e^2 of their energies e.
+    """
+    energy = np.nan_to_num(balance) ** 2
+    per_interval = energy.sum(axis=0)
+    squares = float((per_interval**2).sum())
+    return squares <= 0 or float(per_interval.sum()) ** 2 / squares < LEAST_INTERVALS
 
 
 def divisors(number: int) -> list[int]:

@@ -4,8 +4,9 @@
 b = rx. The next stage must have received f, so what else it received came from the far side, b' = rx - f, and what else
 it sent went there, f' = tx - b. And so on to the last stage, behind which nothing may be left. All these are bytes,
 hence never negative in any interval. So the ends are the stages that move the fewest bytes, and the next stage is the
-one that needs the fewest negative bytes; the right order needs none. Intervals in which collectives run (which are
-not one-way) are left out: they stand out by their size.
+one that needs the fewest negative bytes; the right order needs none. That fails only while collectives run, which are
+not one-way, and where two stages were sampled at different instants. So intervals that stand out by their size are
+left out, and of the others as few of the worst as it takes for an order to need (nearly) none in the rest.
 
 *First stage.* Both directions of a pipeline peel equally well. Replicas are first brought into line with one another by
 the course of their balance; then the first stage is the end that has sent more than it got back while micro-batches are
@@ -25,11 +26,11 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 Order = tuple[int, ...]
 
-OUTLIERS = 0.3
-"""Share of the intervals in which bytes may be where no pipeline explains them."""
+OUTLIERS = (0.0, 0.05, 0.1, 0.2, 0.3)
+"""Shares of the intervals that may be left out, tried in this order."""
 
-RARE_WEIGHT = 0.05
-"""What bytes in those intervals weigh; they decide where the others are silent, as when replicas pass few messages."""
+SOLVENT = 0.002
+"""Share of the bytes that an order may owe and still be right."""
 
 COLLECTIVE = 4.0
 """An interval with more than this times the median bytes of busy intervals is taken for one of a collective."""
@@ -52,8 +53,11 @@ def order_stages(tx: FloatArray, rx: FloatArray, rows: Sequence[int]) -> Chain:
     total = float(moved.sum())
     if total <= 0 or len(rows) == 1:
         return Chain(tuple(rows), 0.0)
-    ends = np.argsort(moved, kind="stable")[:2]
-    debt, places = min(_peel(sent, received, int(end)) for end in ends)
+    ends = [int(end) for end in np.argsort(moved, kind="stable")[:2]]
+    for outliers in OUTLIERS:
+        debt, places = min(_peel(sent, received, end, outliers) for end in ends)
+        if debt <= SOLVENT * total:
+            break
     return Chain(tuple(rows[place] for place in places), debt / total)
 
 
@@ -89,7 +93,7 @@ def _without_collectives(sent: FloatArray, received: FloatArray) -> NDArray[np.b
     return whole & quiet
 
 
-def _peel(sent: FloatArray, received: FloatArray, end: int) -> tuple[float, Order]:
+def _peel(sent: FloatArray, received: FloatArray, end: int, outliers: float) -> tuple[float, Order]:
     """The order from one end, and the negative bytes that it needs."""
     order, left, debt = [end], [place for place in range(len(sent)) if place != end], 0.0
     forward, backward = sent[end], received[end]
@@ -97,17 +101,19 @@ def _peel(sent: FloatArray, received: FloatArray, end: int) -> tuple[float, Orde
         onward, back = sent[left] - backward, received[left] - forward
         short = np.minimum(onward, 0.0) + np.minimum(back, 0.0)
         missing = -short if len(left) > 1 else np.abs(onward) + np.abs(back)
-        usual = _usual(missing)
-        best = int((usual + RARE_WEIGHT * missing.sum(axis=1)).argmin())
+        usual = _usual(missing, outliers)
+        best = int(usual.argmin())
         debt += float(usual[best])
         forward, backward = onward[best], back[best]
         order.append(left.pop(best))
     return debt, tuple(order)
 
 
-def _usual(bytes_per_interval: FloatArray) -> FloatArray:
+def _usual(bytes_per_interval: FloatArray, outliers: float) -> FloatArray:
     """Sums of rows without their largest values."""
-    kept = int((1.0 - OUTLIERS) * bytes_per_interval.shape[1])
+    kept = int((1.0 - outliers) * bytes_per_interval.shape[1])
+    if kept == bytes_per_interval.shape[1]:
+        return np.asarray(bytes_per_interval.sum(axis=1), dtype=np.float64)
     return np.asarray(np.partition(bytes_per_interval, kept, axis=1)[:, :kept].sum(axis=1), dtype=np.float64)
 
 

@@ -52,6 +52,10 @@ class Structure:
     edges: tuple[Edge, ...] = ()
     parallelism: Parallelism = field(default_factory=Parallelism)
 
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The edges without their kinds."""
+        return frozenset((a, b) for a, b, _ in self.edges)
+
 
 @dataclass(frozen=True, slots=True)
 class Inference:

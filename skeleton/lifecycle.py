@@ -1,9 +1,12 @@
 """What does a look at the traffic do to the skeleton that we have? forming -> trusted -> degraded -> stale.
 
-- Nothing is trusted on one look: a structure must be found twice in a row, on growing evidence, with enough confidence.
-- A trusted skeleton gives way to another structure only after that was found twice; until then it stands.
-- Looks that do not support it degrade it; without support for ``stale_s`` it is stale: dropped, and evidence starts
-anew.
+Two structures *agree* when one has all edges of the other: more evidence resolves more, and what is not resolved is
+kept as further pairs. Of two that agree the one with more edges is believed.
+- Nothing is trusted on one look: two in a row must agree, on growing evidence, with enough confidence.
+- A trusted skeleton stands while looks agree with it. It gives way to one with fewer edges, or to another that it
+does not
+  agree with, only after two looks in a row agree on that.
+- Looks that find no rhythm degrade it; without support for ``stale_s`` it is stale: dropped, and evidence starts anew.
 - Once trusted, it takes a little more to lose trust than it took to gain it, so that it does not flap.
 """
 
@@ -16,6 +19,9 @@ from skeleton.inference import Inference, Structure
 from skeleton.parameters import SkeletonParameters
 from skeleton.state import JobState, Standing
 
+FOUND = "found"
+"""Code of a standing that rests on a structure."""
+
 FLAP_MARGIN = 0.15
 """Confidence may fall this far below what gains trust before trust is lost."""
 
@@ -26,19 +32,42 @@ def take_look(state: JobState, look: Inference | None, t_us: int, parameters: Sk
         code = look.refusal if look is not None else "unobserved"
         reason = look.reason if look is not None else "no counters or bursts of this job were seen"
         _unsupported(state, Standing("forming", reason=reason, code=code, evidence=look.evidence if look else {}), t_us)
-    elif look.structure == state.structure:
-        state.candidate = None
-        state.supported_us = t_us
-        state.standing = _judge(look, _was_trusted(state), state.standing.code == "found", parameters)
-    elif not _was_trusted(state):
-        state.structure, state.candidate, state.supported_us = look.structure, None, t_us
-        state.standing = _judge(look, False, False, parameters)
-    elif look.structure == state.candidate:
-        state.structure, state.candidate, state.supported_us = look.structure, None, t_us
-        state.standing = _judge(look, True, True, parameters)
+    elif _was_trusted(state):
+        _review(state, look, t_us, parameters)
     else:
-        state.candidate = look.structure
+        confirmed = state.standing.code == FOUND and agree(state.structure, look.structure)
+        state.structure = larger(state.structure, look.structure) if confirmed else look.structure
+        state.candidate, state.supported_us = None, t_us
+        state.standing = _judge(look, False, confirmed, parameters)
     _retire(state, t_us, parameters)
+
+
+def agree(one: Structure, other: Structure) -> bool:
+    """Whether one has all edges of the other, of whatever kind."""
+    mine, theirs = one.pairs(), other.pairs()
+    return mine <= theirs or theirs <= mine
+
+
+def larger(one: Structure, other: Structure) -> Structure:
+    """The one with more edges; the second of equals, which rests on newer evidence."""
+    return one if len(one.edges) > len(other.edges) else other
+
+
+def _review(state: JobState, look: Inference, t_us: int, parameters: SkeletonParameters) -> None:
+    """A look at the traffic of a job that has, or had, a trusted skeleton."""
+    if look.structure.pairs() >= state.structure.pairs():
+        state.candidate, state.supported_us = None, t_us
+        if look.structure.pairs() == state.structure.pairs():
+            state.structure = look.structure
+    elif state.candidate is not None and agree(state.candidate, look.structure):
+        state.structure, state.candidate = larger(state.candidate, look.structure), None
+        state.supported_us = t_us
+    else:
+        if agree(state.structure, look.structure):
+            state.supported_us = t_us
+        state.candidate = look.structure
+    if state.supported_us == t_us:
+        state.standing = _judge(look, True, True, parameters)
 
 
 def _was_trusted(state: JobState) -> bool:
@@ -54,7 +83,7 @@ def _judge(look: Inference, was_trusted: bool, confirmed: bool, parameters: Skel
         coverage=look.coverage,
         period_s=round(look.period.period_s, 3) if look.period else None,
         reason=look.reason,
-        code="found",
+        code=FOUND,
         evidence=look.evidence,
     )
 

@@ -19,11 +19,13 @@ from skeleton.balance import find_pipelines
 from skeleton.chains import bring_into_line, order_stages
 from skeleton.collectives import Collectives, align_chains, ends_meet, find_collectives, find_message_chains
 from skeleton.matching import Matches
+from skeleton.partition import find_partition, find_twins
 from skeleton.profiles import find_groups, order_groups
 from skeleton.structure import CircleKind, Members, RailFinding
 
 FloatArray = NDArray[np.float64]
 
+Rows = tuple[int, ...]
 Circles = tuple[tuple[CircleKind, Members], ...]
 
 EXPLAINED = 0.98
@@ -54,6 +56,11 @@ class RailTraffic:
     polled_by: tuple[int, ...]
     matches: Matches | None
 
+    @property
+    def grid(self) -> tuple[FloatArray, FloatArray]:
+        """Sent and received bytes per second."""
+        return self.grid_tx, self.grid_rx
+
 
 def examine(traffic: RailTraffic, period_s: float) -> RailFinding:
     """The finding for one rail, of a job with this period."""
@@ -68,18 +75,26 @@ def examine(traffic: RailTraffic, period_s: float) -> RailFinding:
 
 
 def _pipelines(traffic: RailTraffic) -> RailFinding | None:
-    if traffic.tx is None or traffic.rx is None:
+    tx, rx = (traffic.tx, traffic.rx) if traffic.tx is not None and traffic.rx is not None else traffic.grid
+    balance, collective = tx - rx, np.fmin(tx, rx)
+    replicas, twins = _replicas(balance, tx)
+    if not replicas:
         return None
-    balance, collective = traffic.tx - traffic.rx, np.fmin(traffic.tx, traffic.rx)
-    pipelines = find_pipelines(balance, traffic.tx)
-    if pipelines is None:
-        return None
-    chains = [order_stages(traffic.tx, traffic.rx, rows) for rows in pipelines.replicas]
+    chains = [order_stages(tx, rx, rows) for rows in replicas]
     debt = max(chain.debt for chain in chains)
     if debt > MOST_DEBT:
         return None
     rows, _ = bring_into_line([chain.rows for chain in chains], balance, collective)
-    return _paired(traffic, tuple(rows), clarity=0.99 - 0.04 * debt / MOST_DEBT)
+    return _paired(traffic, tuple(rows), twins, clarity=0.99 - 0.04 * debt / MOST_DEBT)
+
+
+def _replicas(balance: FloatArray, sent: FloatArray) -> tuple[tuple[Rows, ...], tuple[Rows, ...]]:
+    """Replicas, and rows that may be mistaken for one another."""
+    pipelines = find_pipelines(balance, sent)
+    if pipelines is not None:
+        return pipelines.replicas, ()
+    partition = find_partition(balance)
+    return (partition.replicas, find_twins(partition)) if partition is not None else ((), ())
 
 
 def _matched(traffic: RailTraffic) -> RailFinding | None:
@@ -92,10 +107,10 @@ def _matched(traffic: RailTraffic) -> RailFinding | None:
         circles = _circles(traffic, collectives, (tuple(range(len(traffic.members))),))
         return RailFinding(traffic.rail, traffic.members, "single", circles=circles, clarity=0.98)
     chains = find_message_chains(matches, len(traffic.members))
-    return _paired(traffic, align_chains(chains, collectives), clarity=0.98) if chains else None
+    return _paired(traffic, align_chains(chains, collectives), (), clarity=0.98) if chains else None
 
 
-def _paired(traffic: RailTraffic, chains: tuple[tuple[int, ...], ...], clarity: float) -> RailFinding:
+def _paired(traffic: RailTraffic, chains: tuple[Rows, ...], twins: tuple[Rows, ...], clarity: float) -> RailFinding:
     """The finding for known pipelines (rows, first stage first), with what bursts add to it."""
     stages = tuple(tuple(sorted(stage)) for stage in zip(*chains, strict=True))
     circles: Circles = ()
@@ -103,8 +118,7 @@ def _paired(traffic: RailTraffic, chains: tuple[tuple[int, ...], ...], clarity: 
         collectives = find_collectives(traffic.matches)
         circles = _circles(traffic, collectives, stages) if collectives.complete else ()
     shared = traffic.matches is not None and ends_meet(traffic.matches, chains)
-    if not shared and traffic.tx is not None:
-        shared = _ends_carry_more(traffic.tx, [list(stage) for stage in stages])
+    shared = shared or _ends_carry_more(traffic.grid_tx, [list(stage) for stage in stages])
     return RailFinding(
         traffic.rail,
         traffic.members,
@@ -112,6 +126,7 @@ def _paired(traffic: RailTraffic, chains: tuple[tuple[int, ...], ...], clarity: 
         tuple(_members(traffic, stage) for stage in stages),
         tuple(_members(traffic, chain) for chain in chains),
         circles,
+        tuple(_members(traffic, alike) for alike in twins),
         ordered=True,
         shared_ends=shared,
         clarity=clarity,

@@ -1,8 +1,8 @@
 """From what was found on each rail to groups and edges, and nothing that was not found.
 
 Edges of a rail, by what is known of it (never within a host, never between rails: no evidence here can show those):
-- replicas and their stages ("paired"): a clique over each group that has collectives (``dp``, ``ep``; without bursts:
-the
+- replicas and their stages ("paired"; of endpoints that may be mistaken for one another, each in place of the other):
+a clique over each group that has collectives (``dp``, ``ep``; without bursts: the
   endpoints of one stage), neighbours in the pipeline of one replica (``pp``), and first with last stage (``emb``) if
   they were seen to exchange, or if both carry more than the middle (a shared embedding, cheap to probe);
 - stages but not which endpoints form a replica ("staged"): the cliques, and *all* pairs of neighbouring stages; of all
@@ -40,6 +40,7 @@ class RailFinding:
     stages: tuple[Members, ...] = ()
     replicas: tuple[Members, ...] = ()
     circles: tuple[tuple[CircleKind, Members], ...] = ()
+    twins: tuple[Members, ...] = ()
     ordered: bool = False
     shared_ends: bool = False
     clarity: float = 1.0
@@ -75,9 +76,12 @@ def build_edges(findings: Iterable[RailFinding], membership: Membership) -> tupl
 def _pairs(finding: RailFinding) -> list[tuple[str, Iterable[tuple[int, int]]]]:
     found: list[tuple[str, Iterable[tuple[int, int]]]] = []
     if finding.knowledge == "paired":
-        found += [("pp", pairwise(chain)) for chain in finding.replicas]
-        if finding.shared_ends and len(finding.stages) > 2:
-            found += [("emb", [(chain[0], chain[-1])]) for chain in finding.replicas]
+        alike = {member: twins for twins in finding.twins for member in twins}
+        for chain in finding.replicas:
+            steps = [("pp", a, b) for a, b in pairwise(chain)]
+            if finding.shared_ends and len(chain) > 2:
+                steps.append(("emb", chain[0], chain[-1]))
+            found += [(kind, product(alike.get(a, (a,)), alike.get(b, (b,)))) for kind, a, b in steps]
     elif finding.knowledge == "staged":
         found += [("pp", product(a, b)) for a, b in _adjacent(finding)]
     return found + [(kind, combinations(group, 2)) for kind, group in finding.collective_groups()]

@@ -1,0 +1,134 @@
+"""Which partition of a rail into replicas leaves the least imbalance? For samples that were not taken together.
+
+The balances of one replica add up to zero (see ``balance``). When its members were polled at different instants that
+holds only roughly, and the null space drowns. But the partition that comes closest can still be found: with G = the
+Gram matrix of the balances, it is the one into groups of P that minimises
+
+    sum over groups of 1' G_group 1 = sum over groups of the mean square of the group's total balance,
+
+and its *residual*, that sum over the trace of G, tells whether it is one: 1 for unrelated traffic, near 0 for replicas.
+P is the least divisor of n whose best partition has a residual below ``LEAST_RESIDUAL`` (unions of replicas balance
+too).
+
+The minimum is sought by building groups greedily from several starts and then exchanging pairs of members while that
+helps. At the minimum, a pair whose exchange would hardly cost anything can't be told apart: its replicas are in step.
+
+Cost: O(n^2 T) for G and O(n^2) per exchange, about n of them per start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skeleton.balance import divisors, is_lopsided
+
+FloatArray = NDArray[np.float64]
+Rows = tuple[int, ...]
+
+LEAST_RESIDUAL = 0.05
+STARTS = 6
+
+NOISY = 4.0
+"""An exchange that costs less than so many times the imbalance that a replica has anyway is noise."""
+
+LEAST_EXCHANGE = 1e-4
+
+MOST_ROWS = 128
+"""Larger rails are left alone: the search would take longer than a look may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Replicas as ascending rows; ``residual`` 0..1; ``exchange``: (n, n) what it would cost to exchange two rows, as a
+    share of the trace of G (infinite within a replica)."""
+
+    replicas: tuple[Rows, ...]
+    residual: float
+    exchange: FloatArray
+
+
+def find_partition(balance: FloatArray) -> Partition | None:
+    """The replicas among the rows of ``balance`` (n,
+    T), bytes per interval, NaN unknown; None: it is not made of any.
+    """
+    rows = len(balance)
+    known = ~np.isnan(balance)
+    if not 2 <= rows <= MOST_ROWS or known.all(axis=0).sum() < 3 * rows or is_lopsided(balance):
+        return None
+    filled = np.where(known, balance, 0.0)
+    gram = (filled @ filled.T) / np.maximum(known.astype(np.float64) @ known.T.astype(np.float64), 1.0)
+    energy = float(np.trace(gram))
+    if energy <= 0 or (np.diag(gram) <= 0).any():
+        return None
+    gram /= energy
+    for stages in divisors(rows):
+        residual, labels = min((_search(gram, stages, start) for start in range(min(STARTS, rows))), key=lambda r: r[0])
+        if residual <= LEAST_RESIDUAL:
+            groups = sorted(tuple(int(row) for row in np.nonzero(labels == label)[0]) for label in np.unique(labels))
+            return Partition(tuple(groups), residual, _exchange(gram, labels))
+    return None
+
+
+def _search(gram: FloatArray, stages: int, start: int) -> tuple[float, NDArray[np.int64]]:
+    """A partition that no exchange of two rows improves, and its residual."""
+    labels = _greedy(gram, stages, start)
+    for _ in range(4 * len(gram)):
+        gain = _exchange(gram, labels)
+        best = int(gain.argmin())
+        one, other = divmod(best, len(gram))
+        if gain[one, other] >= -1e-12:
+            break
+        labels[one], labels[other] = labels[other], labels[one]
+    together = labels[:, None] == labels[None, :]
+    return float(gram[together].sum()), labels
+
+
+def _greedy(gram: FloatArray, stages: int, start: int) -> NDArray[np.int64]:
+    """Groups grown one after the other from the strongest row that is left,
+    the first from the ``start``-th strongest.
+    """
+    order = np.argsort(-np.diag(gram), kind="stable")
+    left = [int(row) for row in np.roll(order, -start)]
+    labels = np.zeros(len(gram), dtype=np.int64)
+    for label in range(len(gram) // stages):
+        group = [left.pop(0)]
+        while len(group) < stages:
+            cost = 2.0 * gram[np.ix_(left, group)].sum(axis=1) + gram[left, left]
+            group.append(left.pop(int(cost.argmin())))
+        labels[group] = label
+    return labels
+
+
+def _exchange(gram: FloatArray, labels: NDArray[np.int64]) -> FloatArray:
+    """What exchanging two rows would add to the sum, (n, n); infinite for two rows of one group."""
+    members = (labels[:, None] == np.arange(labels.max() + 1)[None, :]).astype(np.float64)
+    with_group = gram @ members
+    own = with_group[np.arange(len(gram)), labels]
+    there = with_group[:, labels]
+    diagonal = np.diag(gram)
+    cost = 2.0 * (there + there.T - own[:, None] - own[None, :]) + 2.0 * (diagonal[:, None] + diagonal[None, :])
+    cost -= 4.0 * gram
+    cost[labels[:, None] == labels[None, :]] = np.inf
+    return np.asarray(cost)
+
+
+def find_twins(partition: Partition) -> tuple[Rows, ...]:
+    """Rows that may be mistaken for one another: chains of exchanges that cost no more than noise."""
+    noise = max(NOISY * partition.residual / len(partition.replicas), LEAST_EXCHANGE)
+    alike = partition.exchange <= noise
+    classes: list[Rows] = []
+    seen: set[int] = set()
+    for row in range(len(alike)):
+        if row in seen or not alike[row].any():
+            continue
+        reached, edge = {row}, [row]
+        while edge:
+            new = {int(other) for other in np.nonzero(alike[edge.pop()])[0]} - reached
+            reached |= new
+            edge.extend(sorted(new))
+        seen |= reached
+        classes.append(tuple(sorted(reached)))
+    return tuple(classes)
