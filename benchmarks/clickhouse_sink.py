@@ -29,7 +29,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 from skeletonhunter import migrations
-from skeletonhunter.embedded.broker import embedded_broker
+from skeletonhunter.embedded.broker import SESSION_S, embedded_broker
 from skeletonhunter.recordings.reader import Recording
 from skeletonhunter.settings import ClickHouseSettings, KafkaSettings, Settings
 from skeletonhunter.sinks.clickhouse import ClickHouseWriter
@@ -169,7 +169,7 @@ class Bench:
     def kafka(self, records: list[Record]) -> float:
         """Seconds from the first record read out of the embedded broker to the last offset committed."""
         with embedded_broker() as address:
-            kafka = KafkaSettings(url=address, partitions=1)
+            kafka = KafkaSettings(url=address, partitions=1, session_s=SESSION_S)
             TopicAdmin(address, "", {}).ensure(plan_topics(kafka.max_message_bytes, keep_forever=True), 1, 1)
             publish(address, records)
             stop = threading.Event()

@@ -38,8 +38,8 @@ class KafkaSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where Kafka is. ``prefix`` stands before topics and groups; ``librdkafka`` goes to confluent-kafka as it is.
 
     ``url`` is a list of ``host:port``, separated by commas. ``partitions`` and ``replication`` are used when topics are
-    created. Records of more than ``max_message_bytes`` are not parsed but go to the dead letters. A worker that is
-    silent for ``session_s`` is given up, and its partitions go to others. A broker may hold a worker's read for up to
+    created. Records of more than ``max_message_bytes`` are not parsed but go to the dead letters. A worker or sink that
+    is silent for ``session_s`` is given up, and its partitions go to others. A broker may hold a read for up to
     ``fetch_wait_ms`` when there is nothing to read.
     """
 

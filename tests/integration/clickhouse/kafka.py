@@ -11,7 +11,7 @@ from itertools import count
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
-from skeletonhunter.embedded.broker import embedded_broker
+from skeletonhunter.embedded.broker import SESSION_S, embedded_broker
 from skeletonhunter.settings import KafkaSettings
 from streams.records import Record, arrival_headers
 from streams.topic_admin import TopicAdmin, plan_topics
@@ -44,7 +44,8 @@ class Bench:
     """Topics of its own on a broker, with what tests want to know of them."""
 
     def __init__(self, address: str, partitions: int = 2) -> None:
-        self.settings = KafkaSettings(url=address, prefix=f"t{os.getpid()}-{next(_numbers)}-", partitions=partitions)
+        prefix = f"t{os.getpid()}-{next(_numbers)}-"
+        self.settings = KafkaSettings(url=address, prefix=prefix, partitions=partitions, session_s=SESSION_S)
         TopicAdmin(address, self.settings.prefix, {}).ensure(
             plan_topics(self.settings.max_message_bytes, keep_forever=True), partitions, 1
         )

@@ -197,6 +197,7 @@ def process(bench: Bench, folder: Path) -> subprocess.Popen[str]:
     arguments = ["sink", "--kafka", bench.settings.url, "--clickhouse", f"chdb://{folder}/db", "--json"]
     environment = os.environ | {
         "SKELETONHUNTER_KAFKA__PREFIX": bench.settings.prefix,
+        "SKELETONHUNTER_KAFKA__SESSION_S": str(bench.settings.session_s),
         "SKELETONHUNTER_CLICKHOUSE__BATCH_S": "0.1",
     }
     return subprocess.Popen([*PROGRAM, *arguments], env=environment, stdout=subprocess.PIPE, text=True)

@@ -117,7 +117,10 @@ def test_a_receiver_that_is_away_does_not_delay_another_and_a_killed_sender_repe
 ) -> None:
     bench = Bench(address)
     bench.publish([incident("inc-a", seq) for seq in range(1, 4)])
-    environment = os.environ | {"SKELETONHUNTER_KAFKA__PREFIX": bench.settings.prefix}
+    environment = os.environ | {
+        "SKELETONHUNTER_KAFKA__PREFIX": bench.settings.prefix,
+        "SKELETONHUNTER_KAFKA__SESSION_S": str(bench.settings.session_s),
+    }
     dead = "http://user:hidden@127.0.0.1:1/secret-token"
     with receiving() as receiver:
         command = [*PROGRAM, "alert", "--kafka", bench.settings.url, "--webhook", receiver.url, "--json"]
