@@ -21,6 +21,7 @@ from streams.topology import pipeline
 from streams.worker import Worker
 
 COMMIT_EVERY_S = 1.0
+LOOK_EVERY_S = 2.0
 TABLE = "state"
 
 
@@ -69,9 +70,13 @@ def _follow_assignments(app: faust.App, table: Any, worker: Worker) -> None:
     async def commit() -> None:
         await worker.commit()
 
+    async def look_after() -> None:
+        await worker.look_after()
+
     table.on_recover(restore)
     app.on_partitions_revoked.connect(drop, weak=False)
     app.timer(COMMIT_EVERY_S)(commit)
+    app.timer(LOOK_EVERY_S)(look_after)
 
 
 def _configuration(setup: WorkerSetup) -> dict[str, Any]:
@@ -89,6 +94,7 @@ def _configuration(setup: WorkerSetup) -> dict[str, Any]:
         "broker_commit_interval": 3600.0,
         "consumer_auto_offset_reset": "earliest",
         "stream_wait_empty": False,
+        "table_standby_replicas": 0,
     }
 
 

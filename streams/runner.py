@@ -101,6 +101,21 @@ class PartitionRunner:
         self.barrier.note(tick, offset)
         return self._is_due()
 
+    def expects(self, topic: str) -> int:
+        """The offset of the record of ``topic`` that is to come next."""
+        return self._tick_position if topic == TICKS else self.inbox.ledger.positions[topic]
+
+    def skip(self, topic: str, offset: int) -> None:
+        """Records of ``topic`` below ``offset`` will never come: they don't exist."""
+        if topic == TICKS:
+            self._tick_position = max(self._tick_position, offset)
+        else:
+            self.inbox.ledger.skip(topic, offset)
+
+    def missing(self) -> dict[str, int]:
+        """What time waits for: topics with the offsets that must be reached, or the next record of the ticks."""
+        return self.barrier.missing(self.inbox.ledger.positions) or {TICKS: self._tick_position}
+
     def _is_due(self) -> bool:
         return not self._busy and self.barrier.due(self.inbox.ledger.positions) is not None
 

@@ -19,6 +19,7 @@ from streams.barrier import CLOCK
 from streams.dead_letters import DeadLetterRate
 from streams.faust_ports import FaustOutbox, FaustShelf, beginnings, commit, record_of, rewind
 from streams.fold import StageFold
+from streams.healing import Healer
 from streams.offsets import SharedOffsets
 from streams.records import Record
 from streams.runner import TICKS, Effects, PartitionRunner, Revoked
@@ -43,6 +44,8 @@ class Worker:
             DeadLetterRate(setup.dead_letters_per_minute),
         )
         self.runners: dict[tuple[str, int], PartitionRunner] = {}
+        self.healer = Healer(app, setup)
+        self._waiting: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
         self._prefix_length = len(setup.prefix)
         posts = [pipeline.post(stage, 0) for stage in setup.stages]
         self._sources = {CLOCK.encode(), *(source.encode() for post in posts for source in post.upstream)}
@@ -50,18 +53,35 @@ class Worker:
     async def take(self, stage: str, message: Any) -> None:
         """Hands a record to the runner of its stage and partition. What goes wrong there ends the whole worker."""
         runner = self.runners.get((stage, message.partition))
-        if runner is None:
-            return  # between two assignments; it will be read again
-        if runner.receive(record_of(message, self._prefix_length)):
+        record = record_of(message, self._prefix_length)
+        if runner is not None and await self._is_next(runner, record) and runner.receive(record):
             await self._proceed(runner)
 
     async def take_tick(self, message: Any) -> None:
         """Hands a tick to the runners of its partition."""
-        tick = self._tick(record_of(message, self._prefix_length))
+        record = record_of(message, self._prefix_length)
+        tick = self._tick(record)
         for stage in self.setup.stages:
             runner = self.runners.get((stage, message.partition))
-            if runner is not None and runner.note(tick, message.offset):
+            if runner is not None and await self._is_next(runner, record) and runner.note(tick, record.offset):
                 await self._proceed(runner)
+
+    async def _is_next(self, runner: PartitionRunner, record: Record) -> bool:
+        """Whether nothing that exists is missing before this record; what is ignored now will be read again."""
+        if record.offset > runner.expects(record.topic):
+            await self.healer.close_hole(runner, record.topic)
+        return record.offset <= runner.expects(record.topic)
+
+    async def look_after(self) -> None:
+        """Looks into partitions whose time has stood still since the last call."""
+        waiting = {}
+        for place, runner in list(self.runners.items()):
+            missing = runner.missing()
+            waiting[place] = [(topic, needed, runner.expects(topic)) for topic, needed in missing.items()]
+            if waiting[place] == self._waiting.get(place):
+                await self.healer.look_into(runner, missing)
+                await self._proceed(runner)
+        self._waiting = waiting
 
     def _tick(self, record: Record) -> Tick | None:
         if record.key not in self._sources:

@@ -35,8 +35,10 @@ def embedded_broker() -> Iterator[str]:
         BrokerError: it is not installed, or does not start.
     """
     broker, address = _started()
-    with broker:
+    try:
         yield address
+    finally:
+        broker.kill()  # asked kindly it takes five seconds, and it has nothing to lose
 
 
 def _started() -> tuple[Child, str]:

@@ -46,14 +46,21 @@ class Child:
         """The exit code, None = it is running."""
         return self.process.poll()
 
-    def stop(self, patience_s: float = STOP_S) -> int:
-        """Asks it to end, waits, and kills it if it does not; returns the exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+    def ask(self) -> None:
+        """Asks it to end."""
+        self.process.terminate()
+
+    def wait(self, patience_s: float = STOP_S) -> int:
+        """Waits until it has ended, and kills it if it does not; returns the exit code."""
         try:
             return self.process.wait(patience_s)
         except subprocess.TimeoutExpired:
             return self.kill()
+
+    def stop(self) -> int:
+        """Asks it to end and waits; returns the exit code."""
+        self.ask()
+        return self.wait()
 
     def kill(self) -> int:
         """Ends it at once."""

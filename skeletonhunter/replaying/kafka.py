@@ -10,7 +10,7 @@ Its incidents are those of the local engine, byte for byte.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -44,13 +44,21 @@ CHECKPOINT_S = 60.0
 __all__ = ["Cast", "ReplayError", "replay_over_kafka", "replay_with", "usual_cast"]
 
 
+def _undisturbed(running: Services, handled_us: int) -> None:
+    """Nothing happens to those who take part."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who takes part: the workers, which run ``stages`` together, and the sinks."""
+    """Who takes part: the workers, which run ``stages`` together, and the sinks.
+
+    ``meanwhile`` is called again and again with the running programs and the time that the pipeline has come to.
+    """
 
     workers: tuple[Program, ...]
     sinks: tuple[Sink, ...] = ()
     stages: Mapping[str, Stage] = field(default_factory=lambda: STAGES)
+    meanwhile: Callable[[Services, int], None] = _undisturbed
 
 
 def usual_cast(settings: Settings) -> Cast:
@@ -151,12 +159,17 @@ class _Replay:
         stages = pipeline(self.settings.worker.pipeline, kafka.partitions, self.cast.stages)
         publisher = Publisher(kafka, stages.raw, self.request.recording.files)
         progress = PipelineProgress(kafka, stages)
+
+        def meanwhile() -> None:
+            self.cast.meanwhile(self.running, progress.handled_us)
+            self.running.check()
+
         try:
-            feeding = Feeding(self.request, self.settings, stages, publisher, progress, self.running.check)
+            feeding = Feeding(self.request, self.settings, stages, publisher, progress, meanwhile)
             feeding.run()
             while not progress.over:
                 progress.poll(POLL_S)
-                self.running.check()
+                meanwhile()
         finally:
             progress.close()
         ends = publisher.ends | progress.ends

@@ -28,7 +28,7 @@ POLL_S = 0.05
 
 @dataclass(slots=True)
 class Feeding:
-    """Feeds one recording; ``meanwhile`` is called again and again while it waits. ``lines`` is how many were read."""
+    """Feeds one recording; ``meanwhile`` is called at each tick and while it waits. ``lines`` is how many were read."""
 
     request: ReplayRequest
     settings: Settings
@@ -77,6 +77,7 @@ class Feeding:
         if self._begun_us is None:
             self._begun_us = t_us
         self.progress.poll(0)
+        self.meanwhile()
         while t_us - max(self.progress.handled_us, self._begun_us) > AHEAD_US:
             self.progress.poll(POLL_S)
             self.meanwhile()

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGTERM
 from tempfile import TemporaryDirectory
 
 import msgspec
@@ -69,10 +70,10 @@ class Services:
         """
         doomed = {name: self.children.pop(name) for name in list(self.children) if not names or name in names}
         for child in doomed.values():
-            child.process.terminate()
+            child.ask()
         for name, child in doomed.items():
-            code = child.stop()
-            if code:
+            code = child.wait()
+            if code not in (0, -SIGTERM):  # the latter if it had just begun to start
                 raise ReplayError(f"{name} ended with code {code}:\n{self.tail(name)}")
 
     def tail(self, name: str) -> str:
