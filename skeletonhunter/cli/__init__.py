@@ -16,6 +16,7 @@ COMMANDS: tuple[str, ...] = (
     "infer",
     "migrate",
     "plan",
+    "record",
     "replay",
     "score",
     "simulate",

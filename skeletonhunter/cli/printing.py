@@ -16,8 +16,8 @@ def print_json(value: object) -> None:
 
 
 @contextmanager
-def progress_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr; gives the function that is told how much is done. Silent where stderr is no terminal."""
+def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr (``total`` None: unknown), told how much is done; silent where stderr is no terminal."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -48,7 +48,7 @@ class _Wire(msgspec.Struct):
 
 _DECODER = msgspec.json.Decoder(_Wire)
 _BROKEN_VALUE = re.compile(
-    rb'\{\s*"key"\s*:\s*("[^"\\]*"|null)\s*,\s*"arrival_us"\s*:\s*(\d{1,18})\s*,\s*"value"\s*:(.*)', re.S
+    rb'\{\s*"key"\s*:\s*("(?:[^"\\]|\\.)*"|null)\s*,\s*"arrival_us"\s*:\s*(\d{1,18})\s*,\s*"value"\s*:(.*)', re.S
 )
 
 
@@ -158,7 +158,11 @@ def parse_line(text: bytes, place: str, number: int) -> tuple[str | None, int, b
 
 
 def _broken_key(text: bytes) -> str | None:
-    return None if text == b"null" else text[1:-1].decode(errors="backslashreplace")
+    try:
+        key: str | None = msgspec.json.decode(text, type=str | None)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return text[1:-1].decode(errors="backslashreplace")
+    return key
 
 
 def read_truth(folder: Path) -> Truth | None:

@@ -112,9 +112,12 @@ def test_records_that_cant_be_used_are_taken_along(settings: KafkaSettings, sour
     assert found == [('a "key"', raw.replace(b"\n", b" ")) for raw in bad]
 
 
-def test_an_empty_cut_and_an_absent_broker_are_refused(settings: KafkaSettings, tmp_path: Path) -> None:
+def test_an_empty_cut_and_an_absent_broker_are_refused(
+    settings: KafkaSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(RecordingError, match=r"none of the .* records read belongs to the cut"):
         cut(settings, tmp_path / "none", to_us=5)
+    monkeypatch.setattr("skeletonhunter.recordings.cut.ANSWER_S", 0.5)
     with pytest.raises(RecordingError, match="Kafka at localhost:1 fails"):
         cut(KafkaSettings(url="localhost:1", librdkafka={"log_level": 0}), tmp_path / "away")
 
