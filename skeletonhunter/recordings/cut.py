@@ -127,7 +127,7 @@ class _Reader:
 
     def __init__(self, settings: KafkaSettings, cut: Cut) -> None:
         self.settings, self.cut = settings, cut
-        config: dict[str, Any] = {"bootstrap.servers": settings.url, **settings.librdkafka}
+        config: dict[str, Any] = {"bootstrap.servers": settings.url, "log_level": 0, **settings.librdkafka}
         config |= {"group.id": f"{settings.prefix}record", "enable.auto.commit": False}
         self.consumer = Consumer(config | {"auto.offset.reset": "earliest"})
         self.ends: dict[Spot, int] = {}

@@ -119,7 +119,7 @@ def test_an_empty_cut_and_an_absent_broker_are_refused(
         cut(settings, tmp_path / "none", to_us=5)
     monkeypatch.setattr("skeletonhunter.recordings.cut.ANSWER_S", 0.5)
     with pytest.raises(RecordingError, match="Kafka at localhost:1 fails"):
-        cut(KafkaSettings(url="localhost:1", librdkafka={"log_level": 0}), tmp_path / "away")
+        cut(KafkaSettings(url="localhost:1"), tmp_path / "away")
 
 
 def test_a_spool_sorts_more_than_it_holds() -> None:
