@@ -56,7 +56,7 @@ class RecordingWriter:
     ) -> None:
         for file in self.files.values():
             file.close()
-        if self.archive:
+        if self.archive or kind is not None:  # half a recording is none
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def write(self, topic: str, key: str, arrival_us: int, value: Any) -> None:
