@@ -1,8 +1,9 @@
 """Which groups act together, and which pipelines pass messages, according to matched bursts?
 
-A class of collective bursts is a *system* when its partner sets split the endpoints into groups: B is a partner of A
-exactly if A is one of B, and so are their partners. Classes that do not (blunt edges lose some partners, endpoints in
-step by chance add some) are no evidence; ``complete`` says whether systems carry nine tenths of the collective bytes.
+A class of collective bursts in which everybody has partners is a *system*: its partner sets split the endpoints into
+groups, an endpoint with its partners, their partners, and so on (endpoints that are in step by chance join two groups:
+too many pairs, never too few). A class in which somebody lacks partners (edges too blunt, a receiver that does not
+report) is no evidence; ``complete`` says whether such classes carry next to nothing.
 
 The other classes are messages. Their targets make a graph; when it consists of paths of one length, those are
 pipelines. Cost: O(pairs found).
@@ -16,7 +17,8 @@ from skeleton.matching import BurstClass, Matches
 
 Rows = tuple[int, ...]
 
-COMPLETE = 0.9
+INCOMPLETE = 0.005
+"""Share of the collective bytes that may be in classes that are no evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +40,33 @@ class Collectives:
 
 def find_collectives(matches: Matches) -> Collectives:
     """The systems behind the collective classes."""
-    systems, good, total = [], 0.0, 0.0
+    systems, lost, total = [], 0.0, 0.0
     for one in matches.classes:
         if not one.collective:
             continue
         moved = sum(partner.size * partner.bursts for partner in one.partners)
         total += moved
         groups = _split(one)
-        if groups is not None:
-            good += moved
+        if groups is None:
+            lost += moved
+        else:
             bursts = sum(partner.bursts for partner in one.partners) / max(len(one.partners), 1)
             systems.append(System(groups, one.size, bursts))
     systems.sort(key=lambda system: (-system.bursts, system.size))
-    return Collectives(tuple(systems), total > 0 and good >= COMPLETE * total)
+    return Collectives(tuple(systems), total > 0 and lost <= INCOMPLETE * total)
 
 
 def _split(one: BurstClass) -> tuple[Rows, ...] | None:
-    """The groups of a class, if its sets are those of disjoint groups."""
-    sets = {partner.row: frozenset((partner.row, *partner.sets[0])) for partner in one.partners if partner.sets}
-    if not sets or len(sets) < len(one.partners):
-        return None
-    if any(sets.get(row) != group for group in sets.values() for row in group):
-        return None
-    return tuple(sorted({tuple(sorted(group)) for group in sets.values()}))
+    """The groups of a class, if everybody in it has partners."""
+    groups: list[set[int]] = []
+    for partner in one.partners:
+        if not partner.sets:
+            return None
+        mine = {partner.row, *partner.sets[0]}
+        touching = [group for group in groups if group & mine]
+        groups = [group for group in groups if not group & mine]
+        groups.append(mine.union(*touching))
+    return tuple(sorted(tuple(sorted(group)) for group in groups))
 
 
 def find_message_chains(matches: Matches, rows: int) -> tuple[Rows, ...] | None:
@@ -68,30 +74,33 @@ def find_message_chains(matches: Matches, rows: int) -> tuple[Rows, ...] | None:
     each from its lesser end; None: the messages are not like that.
     """
     neighbours: dict[int, set[int]] = {row: set() for row in range(rows)}
-    for one in matches.classes:
-        if one.collective:
-            continue
-        for partner in one.partners:
-            for target in (row for found in partner.sets for row in found):
-                neighbours[partner.row].add(target)
-                neighbours[target].add(partner.row)
+    for a, b in matches.message_pairs():
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    if any(not 1 <= len(near) <= 2 for near in neighbours.values()):
+        return None
     ends = [row for row in range(rows) if len(neighbours[row]) == 1]
     paths = {path if path[0] < path[-1] else path[::-1] for path in (_walk(neighbours, end) for end in ends)}
-    covered = [row for path in paths for row in path]
-    if sorted(covered) != list(range(rows)) or len({len(path) for path in paths}) != 1:
+    covered = sorted(row for path in paths for row in path)
+    if covered != list(range(rows)) or len({len(path) for path in paths}) != 1 or not _single_targets(matches):
         return None
     return tuple(sorted(paths))
 
 
+def _single_targets(matches: Matches) -> bool:
+    """Whether every message has one possible receiver."""
+    return all(
+        len(found) == 1 for one in matches.classes if not one.collective for p in one.partners for found in p.sets
+    )
+
+
 def _walk(neighbours: dict[int, set[int]], start: int) -> Rows:
-    """The path from one end; stops where it branches."""
-    path, previous, here = [start], start, start
-    while True:
-        onward = neighbours[here] - {previous}
-        if len(onward) != 1 or (here := next(iter(onward))) in path:
-            return tuple(path)
-        previous = path[-1]
-        path.append(here)
+    """The path from one end to the other; nobody has more than two neighbours."""
+    path, onward = [start], neighbours[start]
+    while onward:
+        path.append(next(iter(onward)))
+        onward = neighbours[path[-1]] - {path[-2]}
+    return tuple(path)
 
 
 def align_chains(chains: tuple[Rows, ...], collectives: Collectives) -> tuple[Rows, ...]:

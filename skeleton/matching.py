@@ -64,10 +64,19 @@ class BurstClass:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """All classes; ``explained`` = share of the sent bytes whose receivers are among the partners found."""
+    """All classes; ``explained`` = share of the sent bytes whose receivers are among the partners found.
+
+    ``messages_explained``: the same of messages alone, which are few beside the bytes of collectives.
+    """
 
     classes: tuple[BurstClass, ...]
     explained: float
+    messages_explained: float
+
+    def message_pairs(self) -> frozenset[tuple[int, int]]:
+        """Pairs of rows, the lesser first, that may pass messages."""
+        sets = [(p.row, found) for one in self.classes if not one.collective for p in one.partners for found in p.sets]
+        return frozenset((min(row, other), max(row, other)) for row, found in sets for other in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +102,20 @@ def match_bursts(series: Sequence[BurstSeries], since_us: int) -> Matches | None
         return None
     table, sent = _gather(series, since_us)
     clock_us = 2.0 * max(one.error_us for one in series)
-    classes, explained, total = [], 0.0, 0.0
+    classes = []
+    shares = {True: [0.0, 0.0], False: [0.0, 0.0]}
     for kind in np.unique(table.kind[sent]):
         going, coming = table.select(sent & (table.kind == kind)), table.select(~sent & (table.kind == kind))
         found, matched = _match_class(going, coming, len(series), clock_us)
         classes.append(found)
-        explained += float(going.size[matched].sum())
-        total += float(going.size.sum())
-    return Matches(tuple(classes), explained / total if total > 0 else 0.0)
+        shares[found.collective][0] += float(going.size[matched].sum())
+        shares[found.collective][1] += float(going.size.sum())
+    both = [shares[True][0] + shares[False][0], shares[True][1] + shares[False][1]]
+    return Matches(tuple(classes), _share(*both), _share(*shares[False]))
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
 
 
 def _gather(series: Sequence[BurstSeries], since_us: int) -> tuple[_Table, NDArray[np.bool_]]:

@@ -11,7 +11,7 @@ P is the least divisor of n whose best partition has a residual below ``LEAST_RE
 too).
 
 The minimum is sought by building groups greedily from several starts and then exchanging pairs of members while that
-helps. At the minimum, a pair whose exchange would hardly cost anything can't be told apart: its replicas are in step.
+helps. What is found need not be right in every part: ``joining`` mends it, and says which parts may be exchanged.
 
 Cost: O(n^2 T) for G and O(n^2) per exchange, about n of them per start.
 """
@@ -31,11 +31,6 @@ Rows = tuple[int, ...]
 LEAST_RESIDUAL = 0.05
 STARTS = 6
 
-NOISY = 4.0
-"""An exchange that costs less than so many times the imbalance that a replica has anyway is noise."""
-
-LEAST_EXCHANGE = 1e-4
-
 MOST_ROWS = 128
 """Larger rails are left alone: the search would take longer than a look may."""
 
@@ -47,7 +42,6 @@ class Partition:
 
     replicas: tuple[Rows, ...]
     residual: float
-    exchange: FloatArray
 
 
 def find_partition(balance: FloatArray) -> Partition | None:
@@ -68,7 +62,7 @@ def find_partition(balance: FloatArray) -> Partition | None:
         residual, labels = min((_search(gram, stages, start) for start in range(min(STARTS, rows))), key=lambda r: r[0])
         if residual <= LEAST_RESIDUAL:
             groups = sorted(tuple(int(row) for row in np.nonzero(labels == label)[0]) for label in np.unique(labels))
-            return Partition(tuple(groups), residual, _exchange(gram, labels))
+            return Partition(tuple(groups), residual)
     return None
 
 
@@ -113,22 +107,3 @@ def _exchange(gram: FloatArray, labels: NDArray[np.int64]) -> FloatArray:
     cost -= 4.0 * gram
     cost[labels[:, None] == labels[None, :]] = np.inf
     return np.asarray(cost)
-
-
-def find_twins(partition: Partition) -> tuple[Rows, ...]:
-    """Rows that may be mistaken for one another: chains of exchanges that cost no more than noise."""
-    noise = max(NOISY * partition.residual / len(partition.replicas), LEAST_EXCHANGE)
-    alike = partition.exchange <= noise
-    classes: list[Rows] = []
-    seen: set[int] = set()
-    for row in range(len(alike)):
-        if row in seen or not alike[row].any():
-            continue
-        reached, edge = {row}, [row]
-        while edge:
-            new = {int(other) for other in np.nonzero(alike[edge.pop()])[0]} - reached
-            reached |= new
-            edge.extend(sorted(new))
-        seen |= reached
-        classes.append(tuple(sorted(reached)))
-    return tuple(classes)

@@ -97,8 +97,10 @@ def order_groups(tx: FloatArray, groups: Sequence[Sequence[int]], reach_s: int) 
     The shift of a group against the mean of all is where their cross-correlation, interpolated between seconds, is
     highest; shifts of more than ``reach_s`` are not looked for.
     """
-    courses = np.nan_to_num(
-        np.sqrt(np.maximum(np.stack([np.nanmean(tx[list(group)], axis=0) for group in groups]), 0.0))
+    known = ~np.isnan(tx)
+    filled = np.where(known, np.maximum(tx, 0.0), 0.0)
+    courses = np.stack(
+        [np.sqrt(filled[list(g)].sum(axis=0) / np.maximum(known[list(g)].sum(axis=0), 1)) for g in groups]
     )
     courses -= courses.mean(axis=1, keepdims=True)
     shifts = [_shift(course, courses.mean(axis=0), reach_s) for course in courses]

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skeleton.balance import find_pipelines
-from skeleton.chains import bring_into_line, order_stages
+from skeleton.chains import SOLVENT, bring_into_line, order_stages
 from skeleton.collectives import Collectives, align_chains, ends_meet, find_collectives, find_message_chains
+from skeleton.joining import Joints, join
 from skeleton.matching import Matches
-from skeleton.partition import find_partition, find_twins
+from skeleton.partition import find_partition
 from skeleton.profiles import find_groups, order_groups
 from skeleton.structure import CircleKind, Members, RailFinding
 
@@ -30,9 +31,6 @@ Circles = tuple[tuple[CircleKind, Members], ...]
 
 EXPLAINED = 0.98
 """Share of the sent bytes whose receivers must have been found before bursts may rule a pair out."""
-
-MOST_DEBT = 0.02
-"""Share of bytes that may contradict a pipeline order: blur of clocks and of retransmissions."""
 
 ALIKE = 0.1
 """Endpoints whose traffic differs by less than this share of it do the same."""
@@ -77,24 +75,19 @@ def examine(traffic: RailTraffic, period_s: float) -> RailFinding:
 def _pipelines(traffic: RailTraffic) -> RailFinding | None:
     tx, rx = (traffic.tx, traffic.rx) if traffic.tx is not None and traffic.rx is not None else traffic.grid
     balance, collective = tx - rx, np.fmin(tx, rx)
-    replicas, twins = _replicas(balance, tx)
-    if not replicas:
+    chains = [order_stages(tx, rx, rows) for rows in _replicas(balance, tx)]
+    if not chains or (debt := max(chain.debt for chain in chains)) > SOLVENT:
         return None
-    chains = [order_stages(tx, rx, rows) for rows in replicas]
-    debt = max(chain.debt for chain in chains)
-    if debt > MOST_DEBT:
-        return None
-    rows, _ = bring_into_line([chain.rows for chain in chains], balance, collective)
-    return _paired(traffic, tuple(rows), twins, clarity=0.99 - 0.04 * debt / MOST_DEBT)
+    aligned, _ = bring_into_line([chain.rows for chain in chains], balance, collective)
+    return _paired(traffic, join(balance, aligned, traffic.polled_by), clarity=0.99 - 0.02 * debt / SOLVENT)
 
 
-def _replicas(balance: FloatArray, sent: FloatArray) -> tuple[tuple[Rows, ...], tuple[Rows, ...]]:
-    """Replicas, and rows that may be mistaken for one another."""
+def _replicas(balance: FloatArray, sent: FloatArray) -> tuple[Rows, ...]:
     pipelines = find_pipelines(balance, sent)
     if pipelines is not None:
-        return pipelines.replicas, ()
+        return pipelines.replicas
     partition = find_partition(balance)
-    return (partition.replicas, find_twins(partition)) if partition is not None else ((), ())
+    return partition.replicas if partition is not None else ()
 
 
 def _matched(traffic: RailTraffic) -> RailFinding | None:
@@ -107,30 +100,47 @@ def _matched(traffic: RailTraffic) -> RailFinding | None:
         circles = _circles(traffic, collectives, (tuple(range(len(traffic.members))),))
         return RailFinding(traffic.rail, traffic.members, "single", circles=circles, clarity=0.98)
     chains = find_message_chains(matches, len(traffic.members))
-    return _paired(traffic, align_chains(chains, collectives), (), clarity=0.98) if chains else None
+    if chains is None:
+        return None
+    certain = tuple(tuple((number,) for number in range(len(chains))) for _ in chains[0][1:])
+    return _paired(traffic, Joints(align_chains(chains, collectives), certain), clarity=0.98)
 
 
-def _paired(traffic: RailTraffic, chains: tuple[Rows, ...], twins: tuple[Rows, ...], clarity: float) -> RailFinding:
-    """The finding for known pipelines (rows, first stage first), with what bursts add to it."""
-    stages = tuple(tuple(sorted(stage)) for stage in zip(*chains, strict=True))
+def _paired(traffic: RailTraffic, joints: Joints, clarity: float) -> RailFinding:
+    """The finding for known pipelines, with what bursts add to it."""
+    stages = tuple(tuple(sorted(stage)) for stage in zip(*joints.chains, strict=True))
     circles: Circles = ()
     if traffic.matches is not None and traffic.matches.explained >= EXPLAINED:
         collectives = find_collectives(traffic.matches)
         circles = _circles(traffic, collectives, stages) if collectives.complete else ()
-    shared = traffic.matches is not None and ends_meet(traffic.matches, chains)
+    shared = traffic.matches is not None and ends_meet(traffic.matches, joints.chains)
     shared = shared or _ends_carry_more(traffic.grid_tx, [list(stage) for stage in stages])
     return RailFinding(
         traffic.rail,
         traffic.members,
         "paired",
         tuple(_members(traffic, stage) for stage in stages),
-        tuple(_members(traffic, chain) for chain in chains),
+        tuple(_members(traffic, chain) for chain in joints.chains),
         circles,
-        tuple(_members(traffic, alike) for alike in twins),
+        _pairs(traffic, _seen(traffic, joints.links())),
+        _pairs(traffic, joints.end_links()) if shared and len(stages) > 2 else (),
         ordered=True,
-        shared_ends=shared,
         clarity=clarity,
     )
+
+
+def _seen(traffic: RailTraffic, links: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """Of the links that are possible, those that bursts were seen to use, if bursts leave everybody one."""
+    matches = traffic.matches
+    if matches is None or matches.messages_explained < EXPLAINED:
+        return links
+    messages = matches.message_pairs()
+    used = tuple((a, b) for a, b in links if (min(a, b), max(a, b)) in messages)
+    return used if {row for pair in used for row in pair} == {row for pair in links for row in pair} else links
+
+
+def _pairs(traffic: RailTraffic, rows: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    return tuple((traffic.members[a], traffic.members[b]) for a, b in rows)
 
 
 def _circles(traffic: RailTraffic, collectives: Collectives, stages: tuple[tuple[int, ...], ...]) -> Circles:

@@ -16,12 +16,15 @@ from skeleton.counters import CounterLog, CounterSeries
 
 FloatArray = NDArray[np.float64]
 
+TOGETHER_US = 2_000
+"""Clocks of hosts are off by tens of microseconds; polls of different collectors are hundreds of milliseconds apart."""
+
 COMPARED = 128
 """So many of the newest samples decide who is polled together."""
 
 
 def poll_clocks(counters: CounterLog, names: Sequence[str]) -> list[int]:
-    """A number per endpoint, equal for endpoints that share at least half of their sampling instants."""
+    """A number per endpoint, equal for endpoints of which half the samples were taken within ``TOGETHER_US``."""
     models: list[NDArray[np.int64]] = []
     clocks = []
     for name in names:
@@ -35,10 +38,17 @@ def _clock_of(instants: NDArray[np.int64], models: list[NDArray[np.int64]]) -> i
     for number, model in enumerate(models):
         if len(instants) == len(model) and np.array_equal(instants, model):
             return number
-        if 2 * len(np.intersect1d(instants, model)) > min(len(instants), len(model)):
+        if len(instants) and len(model) and _apart_us(instants, model) <= TOGETHER_US:
             return number
     models.append(instants)
     return len(models) - 1
+
+
+def _apart_us(instants: NDArray[np.int64], model: NDArray[np.int64]) -> float:
+    """Median distance of an instant from the nearest one of the model, us."""
+    after = np.clip(np.searchsorted(model, instants), 0, len(model) - 1)
+    before = np.maximum(after - 1, 0)
+    return float(np.median(np.minimum(np.abs(model[after] - instants), np.abs(model[before] - instants))))
 
 
 def together(counters: CounterLog, names: Sequence[str], since_us: int) -> tuple[FloatArray, FloatArray] | None:

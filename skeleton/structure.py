@@ -1,10 +1,11 @@
 """From what was found on each rail to groups and edges, and nothing that was not found.
 
 Edges of a rail, by what is known of it (never within a host, never between rails: no evidence here can show those):
-- replicas and their stages ("paired"; of endpoints that may be mistaken for one another, each in place of the other):
-a clique over each group that has collectives (``dp``, ``ep``; without bursts: the
-  endpoints of one stage), neighbours in the pipeline of one replica (``pp``), and first with last stage (``emb``) if
-  they were seen to exchange, or if both carry more than the middle (a shared embedding, cheap to probe);
+- replicas and their stages ("paired"): a clique over each group that has collectives (``dp``, ``ep``; without bursts:
+the
+  endpoints of one stage), neighbours in the pipeline of one replica (``pp``; of all replicas that may be mistaken for
+  it), and first with last stage (``emb``) if they were seen to exchange, or if both carry more than the middle (a
+  shared embedding, cheap to probe);
 - stages but not which endpoints form a replica ("staged"): the cliques, and *all* pairs of neighbouring stages; of all
   stages, if their order is not known;
 - no pipeline at all, all endpoints alike ("single"): one ``dp`` clique;
@@ -40,9 +41,9 @@ class RailFinding:
     stages: tuple[Members, ...] = ()
     replicas: tuple[Members, ...] = ()
     circles: tuple[tuple[CircleKind, Members], ...] = ()
-    twins: tuple[Members, ...] = ()
+    links: tuple[tuple[int, int], ...] = ()
+    end_links: tuple[tuple[int, int], ...] = ()
     ordered: bool = False
-    shared_ends: bool = False
     clarity: float = 1.0
 
     def collective_groups(self) -> tuple[tuple[CircleKind, Members], ...]:
@@ -76,12 +77,7 @@ def build_edges(findings: Iterable[RailFinding], membership: Membership) -> tupl
 def _pairs(finding: RailFinding) -> list[tuple[str, Iterable[tuple[int, int]]]]:
     found: list[tuple[str, Iterable[tuple[int, int]]]] = []
     if finding.knowledge == "paired":
-        alike = {member: twins for twins in finding.twins for member in twins}
-        for chain in finding.replicas:
-            steps = [("pp", a, b) for a, b in pairwise(chain)]
-            if finding.shared_ends and len(chain) > 2:
-                steps.append(("emb", chain[0], chain[-1]))
-            found += [(kind, product(alike.get(a, (a,)), alike.get(b, (b,)))) for kind, a, b in steps]
+        found += [("pp", finding.links), ("emb", finding.end_links)]
     elif finding.knowledge == "staged":
         found += [("pp", product(a, b)) for a, b in _adjacent(finding)]
     return found + [(kind, combinations(group, 2)) for kind, group in finding.collective_groups()]

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skeleton.balance import divisors, find_pipelines
+from skeleton.balance import divisors, find_pipelines, is_lopsided
 from skeleton.chains import bring_into_line, order_stages
+from skeleton.joining import join
+from skeleton.partition import find_partition
 
 
 def pipelines(
@@ -123,3 +125,60 @@ def _received(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
 def test_a_silent_rail_is_no_pipeline() -> None:
     assert find_pipelines(np.zeros((4, 100)), np.zeros((4, 100))) is None
     assert order_stages(np.zeros((2, 100)), np.zeros((2, 100)), (0, 1)).debt == pytest.approx(0.0)
+
+
+@given(st.integers(2, 5), st.integers(1, 6), st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_the_partition_with_the_least_imbalance_is_that_into_replicas(stages: int, replicas: int, seed: int) -> None:
+    tx, rx, chains = pipelines(stages, replicas, seed)
+    shift = np.random.default_rng(seed).uniform(0.0, 0.05, (len(tx), 1))
+    tx, rx = (side - shift * side + np.roll(shift * side, 1, axis=1) for side in (tx, rx))
+    found = find_partition(tx - rx)
+    assert found is not None
+    joints = join(tx - rx, found.replicas, [0] * len(tx))
+    assert {frozenset(chain) for chain in joints.chains} == {frozenset(chain) for chain in chains}
+
+
+def test_traffic_that_is_no_pipeline_has_no_partition() -> None:
+    draw = np.random.default_rng(4)
+    assert find_partition(draw.normal(size=(8, 400)) * 1e9) is None
+    assert find_partition(np.zeros((8, 400))) is None
+    assert find_partition(np.full((8, 400), np.nan)) is None
+
+
+def test_one_copy_of_a_file_is_no_pipeline() -> None:
+    balance = np.random.default_rng(2).normal(size=(4, 300)) * 1e3
+    balance[:, 100] = (2e9, -2e9, 1e9, -1e9)
+    assert is_lopsided(balance)
+    assert find_partition(balance) is None
+    assert not is_lopsided(np.random.default_rng(2).normal(size=(4, 300)))
+
+
+def test_parts_of_several_replicas_are_put_together_again() -> None:
+    tx, rx, chains = pipelines(4, 3, seed=11)
+    mixed = [chains[0][:2] + chains[1][2:], chains[1][:2] + chains[2][2:], chains[2][:2] + chains[0][2:]]
+    joints = join(tx - rx, mixed, [0] * len(tx))
+    assert set(joints.chains) == set(chains)
+    assert all(len(group) == 1 for groups in joints.doubts for group in groups)
+    assert set(joints.links()) == {pair for chain in chains for pair in pairwise(chain)}
+    assert set(joints.end_links()) == {(chain[0], chain[-1]) for chain in chains}
+
+
+def test_replicas_in_step_are_in_doubt_and_keep_all_pairs() -> None:
+    tx, rx, chains = pipelines(3, 2, seed=2, in_step=True)
+    other, other_rx, more = pipelines(3, 1, seed=99)
+    balance = np.concatenate([tx - rx, other - other_rx])
+    stranger = tuple(row + len(tx) for row in more[0])
+    joints = join(balance, [*chains, stranger], [0] * len(balance))
+    assert joints.doubts == (((0, 1), (2,)), ((0, 1), (2,)))
+    expected = {(a[cut], b[cut + 1]) for a in chains for b in chains for cut in range(2)}
+    assert set(joints.links()) == expected | set(pairwise(stranger))
+
+
+def test_a_joint_that_only_a_common_poll_clock_speaks_for_is_in_doubt() -> None:
+    tx, rx, chains = pipelines(2, 2, seed=3)
+    clocks = [0] * 4
+    for row in chains[1]:
+        clocks[row] = 1
+    assert join(tx - rx, chains, [0] * 4).doubts == (((0,), (1,)),)
+    assert join(tx - rx, chains, clocks).doubts == (((0, 1),),)

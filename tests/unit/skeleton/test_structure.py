@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from skeleton.membership import Membership
 from skeleton.structure import RailFinding, build_edges, build_groups
 
@@ -9,6 +11,8 @@ JOB = Membership(1, ("a", "b", "c", "d", "e", "f"), (0,) * 6, ("1", "2", "3", "4
 ALL = (0, 1, 2, 3, 4, 5)
 STAGES = ((0, 1), (2, 3), (4, 5))
 REPLICAS = ((0, 2, 4), (1, 3, 5))
+LINKS = ((0, 2), (1, 3), (2, 4), (3, 5))
+PAIRED = RailFinding(0, ALL, "paired", STAGES, REPLICAS, links=LINKS, ordered=True)
 
 
 def edges(finding: RailFinding, job: Membership = JOB) -> dict[str, str]:
@@ -16,18 +20,18 @@ def edges(finding: RailFinding, job: Membership = JOB) -> dict[str, str]:
 
 
 def test_known_replicas_give_cliques_and_pipelines() -> None:
-    found = edges(RailFinding(0, ALL, "paired", STAGES, REPLICAS, ordered=True))
+    found = edges(PAIRED)
     assert found == {"ab": "dp", "cd": "dp", "ef": "dp", "ac": "pp", "ce": "pp", "bd": "pp", "df": "pp"}
 
 
 def test_shared_ends_join_first_and_last_stage() -> None:
-    found = edges(RailFinding(0, ALL, "paired", STAGES, REPLICAS, ordered=True, shared_ends=True))
+    found = edges(dataclasses.replace(PAIRED, end_links=((0, 4), (1, 5))))
     assert found.items() >= {"ae": "emb", "bf": "emb"}.items()
 
 
 def test_circles_replace_the_cliques_of_stages() -> None:
     circles = (("ep", (0, 1)), ("dp", (2, 3)))
-    found = edges(RailFinding(0, ALL, "paired", STAGES, REPLICAS, circles, ordered=True))  # type: ignore[arg-type]
+    found = edges(dataclasses.replace(PAIRED, circles=circles))
     assert found["ab"] == "ep" and found["cd"] == "dp" and "ef" not in found
 
 
@@ -51,7 +55,7 @@ def test_one_group_is_a_clique() -> None:
 
 def test_pairs_within_a_host_are_left_out() -> None:
     shared = Membership(1, JOB.names, JOB.rails, ("1", "1", "2", "2", "3", "3"), JOB.containers)
-    found = edges(RailFinding(0, ALL, "paired", STAGES, REPLICAS, ordered=True), shared)
+    found = edges(PAIRED, shared)
     assert set(found.values()) == {"pp"}
 
 
