@@ -12,6 +12,7 @@ import typer
 
 COMMANDS: tuple[str, ...] = (
     "alert",
+    "demo",
     "evaluate",
     "infer",
     "migrate",

@@ -83,10 +83,11 @@ def _show_rows(console: Console, database: Path) -> None:
         result = client.query(QUERY)
     finally:
         client.close()
-    table = Table(*result.column_names)
     for row in result.result_rows:
-        table.add_row(*(str(cell) for cell in row))
-    console.print(table)
+        table = Table.grid(padding=(0, 2))
+        for name, cell in zip(result.column_names, row, strict=True):
+            table.add_row(f"[dim]{name}[/]", str(cell))
+        console.print(table)
 
 
 def _show_alert(console: Console, listener: AlertListener) -> None:
