@@ -17,7 +17,7 @@ from localization.evidence import EvidenceStore, new_evidence
 from localization.grouping import CaseBook, group_slow, own_faults, place
 from localization.host import host_pass
 from localization.incidents import Told
-from localization.lifecycle import close_cases, merge_cases, report
+from localization.lifecycle import close_cases, report, tell_merged, unite
 from localization.monitor import monitor_pass
 from localization.monitor_cases import MonitorCases
 from localization.overlay import overlay_pass
@@ -75,11 +75,14 @@ class LocalizationEngine:
         emissions = state.monitor.check(store, state.told, t_us)
         emissions += close_cases(book, store, state.told, t_us)
         ill = {ends_of(anomaly) for case in book.cases for anomaly in case.open_anomalies()}
-        for case in [case for case in book.cases if case.next_check_us <= t_us]:
+        due = [case for case in book.cases if case.next_check_us <= t_us]
+        verdicts = {case.case: judge(case, store, ill, t_us) for case in due}
+        for case in unite(book, store, verdicts):
+            verdicts[case.case] = judge(case, store, ill, t_us)
+        for case in [case for case in book.cases if case.case in verdicts]:
             case.next_check_us = t_us + _pause_us(case, t_us)
-            verdict = judge(case, store, ill, t_us)
-            emissions += report(case, verdict, (store, state.told, state.monitor), t_us)
-        emissions += merge_cases(book, store, state.told, t_us)
+            emissions += report(case, verdicts[case.case], (store, state.told, state.monitor), t_us)
+        emissions += tell_merged(book, state.told, t_us)
         return emissions + state.monitor.close_quiet(state.told, t_us, self.parameters.quiet_s)
 
 

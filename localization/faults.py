@@ -6,13 +6,14 @@ detection's recovery) for the quiet time without a break, or when nothing has cr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from localization.arrays import Floats, Ints
 from localization.history import Second
-from localization.likelihood import MOST_LOSS
+from localization.likelihood import EDGE_S, MOST_LOSS, survives_with_echo
 from localization.routes import RouteTable
 from localization.suspects import Suspect
 from schemas.instants import SECOND_US
@@ -49,19 +50,40 @@ class Fault:
         """Whether the fault lasted during that second."""
         return self.since_us < second.t_us and (self.over_us is None or second.t_us <= self.over_us)
 
+    def is_edge(self, second: Second) -> bool:
+        """Whether the fault may have been there for a part of that second: just before its onset or after its end."""
+        edge_us = EDGE_S * SECOND_US
+        if second.t_us <= self.since_us:
+            return second.t_us > self.since_us - edge_us
+        return self.over_us is not None and self.over_us < second.t_us <= self.over_us + edge_us
+
 
 def crossing_of(fault: Fault, second: Second, table: RouteTable) -> Ints:
     """Positions of the second's trains that cross the fault."""
     return table.crossing(second.route, table.suspects.index[fault.suspect])
 
 
-def explained_by(faults: list[Fault], second: Second, table: RouteTable, background: Floats) -> Floats:
+Echo = Callable[[Ints, Suspect], Floats | None]
+"""The chance, per route, that its replies cross a suspect; None: that of no route."""
+
+
+def explained_by(faults: list[Fault], second: Second, table: RouteTable, known: tuple[Floats, Echo]) -> Floats:
     """Loss that background and known faults predict for each train of a second."""
-    p = background
+    p, echo = known
     for fault in faults:
+        if fault.covers(second) or fault.is_edge(second):
+            lossy = np.flatnonzero(second.lost > 0)
+            chances = echo(second.route[lossy], fault.suspect) if len(lossy) else None
+            if chances is not None:
+                lost = second.lost[lossy].astype(np.float64)
+                counts = lost, second.sent[lossy] - lost
+                p[lossy] = 1.0 - survives_with_echo(counts, 1.0 - p[lossy], fault.loss, chances)
         if fault.covers(second):
             on = crossing_of(fault, second, table)
             p[on] = 1.0 - (1.0 - p[on]) * (1.0 - fault.loss)
+        elif fault.is_edge(second):
+            on = crossing_of(fault, second, table)
+            p[on] = np.maximum(p[on], second.lost[on] / second.sent[on])
     return np.minimum(p, MOST_LOSS)
 
 

@@ -12,11 +12,12 @@ from math import log
 
 import numpy as np
 
+from localization.arrays import Floats, Ints
 from localization.cases import Case, Ends, ends_of
 from localization.evidence import EvidenceStore
 from localization.faults import Fault
 from localization.inference import infer
-from localization.likelihood import Sample
+from localization.likelihood import Sample, nats_against
 from localization.routes import sum_by_suspect
 from localization.scene import Scene
 from localization.search import rank, related
@@ -167,11 +168,19 @@ def common_parts(store: EvidenceStore, slow: set[Ends], t_us: int) -> list[tuple
         sent=np.ones(len(lossy)),
         lost=np.ones(len(lossy)),
         base=np.full(len(lossy), SLOW_BY_CHANCE),
-        alive=sum_by_suspect(table.members[route[~is_slow]], np.ones(int((~is_slow).sum())), size)[None, :],
+        against=_healthy(table.members[route[~is_slow]], size),
         expected=SLOW_BY_CHANCE * len(route),
         prior=store.watch.priors(),
         grid=SLOW_GRID,
+        echo=lambda _: None,
     )
     chance = log(len(np.unique(sample.members)))
     found = infer(sample, chance + GROUP_NATS, lambda suspect: rank(store.watch, suspect))
     return [(table.suspects.all[pick.suspect], pick.gain - chance) for pick in found.picks]
+
+
+def _healthy(members: Ints, size: int) -> Floats:
+    """What pairs that are not slow say against each suspect, 1 x suspects x grid."""
+    said = nats_against(np.ones(len(members), np.int64), SLOW_GRID)
+    columns = [sum_by_suspect(members, said[:, number], size) for number in range(len(SLOW_GRID))]
+    return np.stack(columns, axis=1)[None]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
+from localization.likelihood import GRID, nats_against
 from localization.routes import RouteTable, sum_by_suspect
 
 LAG_S = 10
@@ -22,13 +23,34 @@ WARM_SECONDS = 5
 
 @dataclass(slots=True)
 class Second:
-    """Trains of one second; ``alive``: packets that survived, by suspect (as many as there were then)."""
+    """Trains of one second.
+
+    ``against``: what its trains without a loss say against each suspect and loss (nats), once it has been worked out;
+    it follows from the rest, so a pickle leaves it out.
+    """
 
     t_us: int
     route: Ints
     sent: Ints
     lost: Ints
-    alive: Floats
+    against: Floats | None = None
+
+    def __getstate__(self) -> tuple[int, Ints, Ints, Ints]:
+        return self.t_us, self.route, self.sent, self.lost
+
+    def __setstate__(self, state: tuple[int, Ints, Ints, Ints]) -> None:
+        self.t_us, self.route, self.sent, self.lost = state
+        self.against = None
+
+    def acquittal(self, table: RouteTable) -> Floats:
+        """``against``, suspects x grid, as many suspects as there were when it was worked out."""
+        if self.against is None:
+            clean = self.lost == 0
+            members, said = table.members[self.route[clean]], nats_against(self.sent[clean], GRID)
+            size = len(table.suspects.all)
+            columns = [sum_by_suspect(members, said[:, number], size) for number in range(len(GRID))]
+            self.against = np.stack(columns, axis=1).astype(np.float32)
+        return self.against
 
 
 def _floats() -> Floats:
@@ -98,14 +120,12 @@ class TrainWindow:
         """Trains of one message."""
         self.open.append((route, sent, lost))
 
-    def close(self, t_us: int, table: RouteTable) -> Second:
+    def close(self, t_us: int) -> Second:
         """Ends a second; the oldest one falls out."""
         parts = self.open or [(np.zeros(0, np.int64),) * 3]
         route, sent, lost = (np.concatenate([part[column] for part in parts]) for column in range(3))
         self.open = []
-        size = len(table.suspects.all)
-        alive = sum_by_suspect(table.members[route], (sent - lost).astype(np.float64), size)
-        second = Second(t_us, route, sent, lost, alive)
+        second = Second(t_us, route, sent, lost)
         self.seconds.append(second)
         del self.seconds[: -self.length]
         return second

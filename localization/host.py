@@ -100,6 +100,8 @@ def _weigh_event(scene: Scene, event: DeviceEvent, share: float, into: tuple[Out
 def _meaning(scene: Scene, event: DeviceEvent, signature: Signature) -> tuple[str, IssueId | None]:
     """The component that an event is about, and the issue that it means there."""
     kind, _, name = event.device.partition(":")
+    if event.event == "port_down" and _is_remote(event):
+        return _other_end(scene, event, name)
     on_fabric = kind in ("port", "link", "switch") or (kind == "config" and name not in scene.topology.rnics_of)
     issue = signature.fabric_issue if on_fabric else signature.host_issue
     flaps = sum(e.event in ("port_down", "port_up") and e.device == event.device for e in scene.store.events)
@@ -117,6 +119,24 @@ def _meaning(scene: Scene, event: DeviceEvent, signature: Signature) -> tuple[st
     if issue == "crc_error" and kind == "port" and name in scene.topology.by_port:
         return f"link:{scene.topology.by_port[name].link}", issue
     return event.device, issue
+
+
+def _is_remote(event: DeviceEvent) -> bool:
+    """Whether the port says that its peer has failed (Ethernet's remote fault), not itself."""
+    return event.values.get("fault") == "remote" or "remote fault" in event.text.lower()
+
+
+def _other_end(scene: Scene, event: DeviceEvent, name: str) -> tuple[str, IssueId | None]:
+    """Who is to blame when a port complains of its peer: an RNIC that says nothing of itself is dead altogether."""
+    cable = scene.topology.by_port.get(name) or next(iter(scene.topology.neighbours.get(name, [])), None)
+    if cable is None:
+        return event.device, None
+    near = name if name in (cable.node_a, cable.node_b) else name.rpartition("/")[0]
+    far = cable.far_end(near) or near
+    if not scene.topology.is_rnic(far):
+        return f"port:{cable.port_of(far)}", "switch_port_down"
+    told = any(e.device == f"rnic:{far}" and e.event == "port_down" for e in scene.store.events)
+    return f"rnic:{far}", "rnic_port_down" if told else "rnic_hardware_failure"
 
 
 def _passes_others(scene: Scene, device: str) -> bool:

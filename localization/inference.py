@@ -1,6 +1,7 @@
 """The search over sets of suspects: add the best, fit, swap links for their switch, prune what is no longer needed.
-
-See ``localization.likelihood`` for the model and its cost.
+ Suspects are added while the best one's gain (``localization.likelihood``) exceeds ``penalty`` less its prior;
+after each, the others and the level of the background are fitted anew. A switch that can replace several of its
+links for less does.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from localization.likelihood import (
     Pick,
     Sample,
     explained,
+    fit,
     fit_level,
-    gain_of,
     gains,
     refine,
     worth_trying,
@@ -54,10 +55,10 @@ def infer(sample: Sample, penalty: float, rank: Rank) -> Explanation:
         if pick is None:
             break
         picks, level = refine(sample, [*picks, pick], level)
-    picks = _prune(sample, picks, level, penalty)
+    picks, level = _prune(sample, picks, level, penalty)
     picks = [_with_rivals(sample, picks, number, (level, tried)) for number in range(len(picks))]
     p = explained(sample, picks, level)
-    found = gains(sample, p, np.arange(sample.alive.shape[1]))
+    found = gains(sample, p, np.arange(sample.against.shape[1]))
     runner_up = _runner_up(sample, found, p, {pick.suspect for pick in picks})
     return Explanation(picks, level, found.by_loss, runner_up)
 
@@ -69,26 +70,26 @@ def _best(sample: Sample, found: Gains, p: Floats, bar: tuple[float, set[int]], 
     worth[sorted(barred)] = -np.inf
     while len(worth) and worth.max() >= penalty:
         suspect = min(np.flatnonzero(worth >= worth.max() - TIE_NATS).tolist(), key=rank)
-        loss, since = float(found.loss[suspect]), int(found.since[suspect])
-        gain, support, pairs = gain_of(sample, p, suspect, loss, since)
-        if support >= SUPPORT_NATS and pairs > 1:
-            return Pick(suspect, loss, since, gain, support, pairs)
+        pick = fit(sample, p, suspect, int(found.since[suspect]))
+        if pick.support >= SUPPORT_NATS and pick.pairs > 1:
+            return pick
         worth[suspect] = -np.inf
     return None
 
 
-def _prune(sample: Sample, picks: list[Pick], level: float, penalty: float) -> list[Pick]:
+def _prune(sample: Sample, picks: list[Pick], level: float, penalty: float) -> tuple[list[Pick], float]:
     """Without the picks that others have made needless, the weakest first."""
     while picks:
-        weakest = min(range(len(picks)), key=lambda number: (picks[number].gain, picks[number].suspect))
-        if picks[weakest].gain + sample.prior[picks[weakest].suspect] >= penalty:
+        worth = [pick.gain + float(sample.prior[pick.suspect]) for pick in picks]
+        weakest = min(range(len(picks)), key=lambda number: (worth[number], picks[number].suspect))
+        if worth[weakest] >= penalty:
             break
         picks, level = refine(sample, picks[:weakest] + picks[weakest + 1 :], level)
-    return picks
+    return picks, level
 
 
 def merge_links(sample: Sample, picks: list[Pick], whole: dict[int, list[int]], penalty: float) -> list[Pick]:
-    """Picks in which a switch stands for its links where that explains as much. ``whole``: links of switch suspects."""
+    """Picks in which a switch stands for its links where that explains more. ``whole``: links of switch suspects."""
     level = fit_level(sample, picks, 1.0)
     for switch, links in sorted(whole.items()):
         own = [pick for pick in picks if pick.suspect in links]
@@ -97,10 +98,9 @@ def merge_links(sample: Sample, picks: list[Pick], whole: dict[int, list[int]], 
             continue
         p = explained(sample, others, level)
         found = gains(sample, p, np.array([switch]))
-        loss, since = float(found.loss[switch]), int(found.since[switch])
-        gain, support, pairs = gain_of(sample, p, switch, loss, since)
-        if gain + sample.prior[switch] - penalty > _worth(sample, others, own, level) - penalty * len(own):
-            picks, level = refine(sample, [*others, Pick(switch, loss, since, gain, support, pairs)], level)
+        pick = fit(sample, p, switch, int(found.since[switch]))
+        if pick.gain + sample.prior[switch] - penalty > _worth(sample, others, own, level) - penalty * len(own):
+            picks, level = refine(sample, [*others, pick], level)
     return picks
 
 
@@ -108,7 +108,7 @@ def _worth(sample: Sample, others: list[Pick], own: list[Pick], level: float) ->
     total, known = 0.0, list(others)
     for pick in own:
         p = explained(sample, known, level)
-        total += gain_of(sample, p, pick.suspect, pick.loss, pick.since)[0] + float(sample.prior[pick.suspect])
+        total += fit(sample, p, pick.suspect, pick.since).gain + float(sample.prior[pick.suspect])
         known.append(pick)
     return total
 
@@ -129,6 +129,4 @@ def _runner_up(sample: Sample, found: Gains, p: Floats, chosen: set[int]) -> Pic
     if not len(rest) or not np.isfinite(rest.max()):
         return None
     suspect = int(rest.argmax())
-    loss, since = float(found.loss[suspect]), int(found.since[suspect])
-    gain, support, pairs = gain_of(sample, p, suspect, loss, since)
-    return Pick(suspect, loss, since, gain, support, pairs)
+    return fit(sample, p, suspect, int(found.since[suspect]))

@@ -98,22 +98,38 @@ def close_cases(book: CaseBook, store: EvidenceStore, told: Told, t_us: int) -> 
     return emissions
 
 
-def merge_cases(book: CaseBook, store: EvidenceStore, told: Told, t_us: int) -> list[Emission]:
-    """Cases that have turned out to be one; those that were told under another name are told off."""
-    _merge_same(book, store)
+def unite(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Verdict]) -> list[Case]:
+    """Makes one case of those that blame the same component for the same kind of trouble; returns those that grew."""
+    first: dict[tuple[str, IncidentKind], Case] = {}
+    grown: list[Case] = []
+    for case in list(book.cases):
+        key = _blamed(case, store, verdicts.get(case.case))
+        if key is None:
+            continue
+        if key not in first:
+            first[key] = case
+            continue
+        whole = book.absorb(first[key], case)
+        grown = [other for other in grown if other is not first[key] and other is not case]
+        grown.append(whole)
+        first[key] = whole
+    return grown
+
+
+def _blamed(case: Case, store: EvidenceStore, verdict: Verdict | None) -> tuple[str, IncidentKind] | None:
+    """Whom a case blames: as it was told, else as it will be."""
+    if case.opened is not None and case.opened.component is not None:
+        return suspect_of(store.topology, case.opened.component), case.opened.kind
+    if verdict is None or verdict.component is None or verdict.kind in MONITOR_KINDS:
+        return None
+    return suspect_of(store.topology, verdict.component), verdict.kind
+
+
+def tell_merged(book: CaseBook, told: Told, t_us: int) -> list[Emission]:
+    """Cases that were told and have turned out to be another one's are told off."""
     emissions = []
     for other, heir in book.merged:
         if other.opened is not None and other.opened.incident != heir.case:
             emissions.append(tell(told, closing_merged(other.opened, heir.case, t_us)))
     book.merged = []
     return emissions
-
-
-def _merge_same(book: CaseBook, store: EvidenceStore) -> None:
-    """Two incidents that blame the same component for the same kind of trouble are one."""
-    first: dict[tuple[str, IncidentKind], Case] = {}
-    for case in [case for case in book.cases if case.firm and case.opened is not None]:
-        if case.opened is None or case.opened.component is None:
-            continue
-        key = suspect_of(store.topology, case.opened.component), case.opened.kind
-        first[key] = book.absorb(first[key], case) if key in first else case

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from localization.arrays import Floats, Ints
 from localization.faults import Fault, same_trouble
 from localization.inference import Explanation, infer, merge_links
-from localization.likelihood import GRID, Pick, Sample, crossing
+from localization.likelihood import GRID, Pick, Sample
 from localization.suspects import PRIOR_NATS, Suspect, component_of
 from localization.watch import HEAVY_LOSS, FabricWatch
 from schemas.instants import SECOND_US
@@ -21,7 +23,8 @@ def look(watch: FabricWatch, t_us: int) -> bool:
     sample = sample_of(watch)
     found = infer(sample, watch.penalty, lambda suspect: rank(watch, suspect))
     picks = merge_links(sample, found.picks, _switch_links(watch), watch.penalty)
-    changed = _adopt(watch, found, [_fault(watch, sample, pick, t_us) for pick in picks])
+    _weigh_replies(watch, picks, found.level)
+    changed = _adopt(watch, found, [_fault(watch, pick, t_us) for pick in picks])
     watch.look_gap_s = 1 if changed else min(2 * watch.look_gap_s, SLOWEST_LOOK_S)
     watch.next_look_us = t_us + watch.look_gap_s * SECOND_US
     return changed
@@ -31,16 +34,18 @@ def sample_of(watch: FabricWatch) -> Sample:
     """The window as input of the search; faults that are over count as background while they lasted."""
     seconds, size = watch.window.seconds, len(watch.routes.suspects.all)
     is_hop, over = watch.hops(), [fault for fault in watch.faults if fault.over_us is not None]
-    alive = np.zeros((len(seconds), size))
+    against = np.zeros((len(seconds), size, len(GRID)))
     parts: list[tuple[Ints, Ints, Ints, Ints, Floats]] = []
     expected = 0.0
     for number, second in enumerate(seconds):
-        alive[number, : len(second.alive)] = second.alive
+        acquittal = second.acquittal(watch.routes)
+        against[number, : len(acquittal)] = acquittal
         p = watch.explained(second, is_hop, over)
         expected += float((second.sent * p).sum())
         on = np.flatnonzero(second.lost > 0)
         parts.append((np.full(len(on), number), second.route[on], second.sent[on], second.lost[on], p[on]))
     second_of, route, sent, lost, base = (np.concatenate([part[column] for part in parts]) for column in range(5))
+    tried = (watch.parameters.least_loss if watch.warm else HEAVY_LOSS) <= GRID
     return Sample(
         second=second_of.astype(np.int64),
         members=watch.routes.members[route],
@@ -48,10 +53,11 @@ def sample_of(watch: FabricWatch) -> Sample:
         sent=sent.astype(np.float64),
         lost=lost.astype(np.float64),
         base=base,
-        alive=alive,
+        against=against[:, :, tried],
         expected=expected,
         prior=watch.priors(),
-        grid=GRID[(watch.parameters.least_loss if watch.warm else HEAVY_LOSS) <= GRID],
+        grid=GRID[tried],
+        echo=cache(lambda suspect: watch.echo_chances(route, watch.routes.suspects.all[suspect])),
     )
 
 
@@ -74,9 +80,9 @@ def _switch_links(watch: FabricWatch) -> dict[int, list[int]]:
     return touching
 
 
-def _fault(watch: FabricWatch, sample: Sample, pick: Pick, t_us: int) -> Fault:
+def _fault(watch: FabricWatch, pick: Pick, t_us: int) -> Fault:
     names = watch.routes.suspects.all
-    lost = int(sample.lost[crossing(sample, pick.suspect, pick.since)].sum())
+    sent, lost = _packets(watch, pick)
     return Fault(
         suspect=names[pick.suspect],
         loss=pick.loss,
@@ -85,11 +91,40 @@ def _fault(watch: FabricWatch, sample: Sample, pick: Pick, t_us: int) -> Fault:
         gain=pick.gain,
         support=pick.support,
         pairs=pick.pairs,
-        sent=int(sample.alive[pick.since :, pick.suspect].sum()) + lost,
+        sent=sent,
         lost=lost,
         rivals=tuple((names[suspect], gain) for suspect, gain in pick.rivals),
         bad_us=t_us,
     )
+
+
+def _weigh_replies(watch: FabricWatch, picks: list[Pick], level: float) -> None:
+    """Whether replies are lost on the faults, too: seen on routes that cross them, if at all, on the way back."""
+    names, is_hop = watch.routes.suspects.all, watch.hops()
+    inner = [pick for pick in picks if names[pick.suspect].kind in ("direction", "link", "switch")]
+    if not inner:
+        return
+    excess = expected = 0.0
+    for second in watch.window.seconds[min(pick.since for pick in inner) :]:
+        outside = ~np.isin(watch.routes.members[second.route], [pick.suspect for pick in picks]).any(axis=1)
+        route, sent, lost = second.route[outside], second.sent[outside], second.lost[outside]
+        chance = np.zeros(len(route))
+        for pick in inner:
+            chance = np.maximum(chance, pick.loss * watch.crossed_back(route, names[pick.suspect]))
+        some = chance > 0.0
+        base = level * watch.background.of_routes(watch.routes, route[some], is_hop)
+        excess += float((lost[some] - sent[some] * base).sum())
+        expected += float((sent[some] * chance[some]).sum())
+    watch.echoes.weigh(excess, expected)
+
+
+def _packets(watch: FabricWatch, pick: Pick) -> tuple[int, int]:
+    """Packets sent and lost on routes over a suspect since its onset."""
+    sent = lost = 0
+    for second in watch.window.seconds[pick.since :]:
+        on = watch.routes.crossing(second.route, pick.suspect)
+        sent, lost = sent + int(second.sent[on].sum()), lost + int(second.lost[on].sum())
+    return sent, lost
 
 
 def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
@@ -111,7 +146,7 @@ def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
             kept.append(old)
     watch.faults = kept + faults
     left = np.zeros_like(watch.score)
-    columns = np.isin(GRID, GRID[len(GRID) - found.left.shape[1] :])
+    columns = slice(len(GRID) - found.left.shape[1], None)
     left[: len(found.left), columns] = np.maximum(0.0, found.left)
     watch.score = left
     runner = found.runner_up

@@ -25,6 +25,7 @@ LEAST_SCORE = 0.5
 LEAST_NATS = 3.0
 STRONG_NATS = 5.0
 PARTIAL_LOSS = 0.5
+PART_NATS = 2.0
 MOST_CANDIDATES = 5
 MOST_EVIDENCE = 12
 
@@ -106,6 +107,7 @@ def _heap(topology: Topology, clues: list[Clue]) -> list[_Heap]:
     piles: dict[tuple[str, IncidentKind], list[Clue]] = {}
     for clue in clues:
         piles.setdefault((suspect_of(topology, clue.component), clue.kind), []).append(clue)
+    _refine(topology, piles)
     heaps = []
     for key in sorted(piles):
         best: dict[tuple[str, str, IssueId | None], Clue] = {}
@@ -116,6 +118,37 @@ def _heap(topology: Topology, clues: list[Clue]) -> list[_Heap]:
         kept = sorted(best.values(), key=lambda clue: (-clue.nats, clue.component, clue.issue or ""))
         heaps.append(_Heap(min(MOST_NATS, sum(clue.nats for clue in kept)), kept))
     return sorted(heaps, key=lambda heap: (-heap.nats, heap.clues[0].component))
+
+
+def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]]) -> None:
+    """Moves what speaks for a whole (a host, a switch, a port) to the part of it that another layer speaks against."""
+    for whole in [key for key in sorted(piles) if key[1] in ("network_fault", "congestion")]:
+        location = [clue for clue in piles[whole] if clue.layer == "underlay"]
+        parts = [key for key in sorted(piles) if key[1] == "network_fault" and is_part(topology, key[0], whole[0])]
+        known = [key for key in parts if sum(clue.nats for clue in piles[key]) >= PART_NATS]
+        if not known or not location:
+            continue
+        best = max(known, key=lambda key: sum(clue.nats for clue in piles[key]))
+        piles[best] += [clue._replace(component=piles[best][0].component, kind="network_fault") for clue in location]
+        piles[whole] = [clue for clue in piles[whole] if clue.layer != "underlay"]
+        if not piles[whole]:
+            del piles[whole]
+
+
+def is_part(topology: Topology, part: str, whole: str) -> bool:
+    """Whether one component sits in another: software and settings in their host, settings in their switch or port."""
+    if part == whole:
+        return False
+    (kind, _, name), (outer, _, scope) = part.partition(":"), whole.partition(":")
+    if outer == "host" and kind == "container":
+        listed = [endpoint for endpoint in topology.endpoints.values() if endpoint.host == scope]
+        return bool(listed) and all(endpoint.container == name for endpoint in listed)
+    if outer == "host":
+        return kind in ("vswitch", "tunnel", "config") and name == scope
+    if kind != "config":
+        return False
+    ports = {topology.cables[scope].port_a, topology.cables[scope].port_b} if scope in topology.cables else {scope}
+    return name in ports or (outer == "switch" and name.startswith(f"{scope}/"))
 
 
 def suspect_of(topology: Topology, component: str) -> str:

@@ -15,9 +15,10 @@ from math import log
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
+from localization.echoes import Echoes
 from localization.faults import Fault, explained_by, follow
 from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, TrainWindow
-from localization.likelihood import GRID
+from localization.likelihood import GRID, nats_of
 from localization.parameters import LocalizationParameters
 from localization.routes import RouteTable, sum_by_suspect
 from localization.suspects import PRIOR_NATS, Suspect
@@ -27,6 +28,7 @@ from schemas.instants import SECOND_US
 
 HEAVY_LOSS = 0.05
 MOST_WINDOWS = 1440.0
+LEAST_SHARE = 0.05
 
 
 def _scores() -> Floats:
@@ -51,6 +53,7 @@ class FabricWatch:
     look_gap_s: int = 1
     runner_up: tuple[Suspect, float, float] | None = None
     seconds: int = 0
+    echoes: Echoes = field(default_factory=Echoes)
 
     @property
     def penalty(self) -> float:
@@ -84,17 +87,16 @@ class FabricWatch:
     def refresh(self) -> None:
         """Follows a changed map: who crosses what is worked out anew, and sums per suspect begin anew."""
         self.routes.refresh(self.topology)
-        size = len(self.routes.suspects.all)
+        self.echoes = Echoes(share=self.echoes.share)
         for second in self.window.seconds:
-            survivors = (second.sent - second.lost).astype(np.float64)
-            second.alive = sum_by_suspect(self.routes.members[second.route], survivors, size)
+            second.against = None
         self.score = _scores()
         crossed = set(np.unique(self.routes.members).tolist())
         self.faults = [fault for fault in self.faults if self.routes.suspects.index[fault.suspect] in crossed]
 
     def close_second(self, t_us: int) -> bool:
         """Ends a second: scores, background, recovery. Whether a fault is over with it."""
-        second = self.window.close(t_us, self.routes)
+        second = self.window.close(t_us)
         self.seconds += 1
         self._grow()
         is_hop = self.hops()
@@ -125,16 +127,32 @@ class FabricWatch:
     def explained(self, second: Second, is_hop: Flags, faults: list[Fault]) -> Floats:
         """Loss that the background and ``faults`` predict for each train of a second."""
         background = self.background.of_routes(self.routes, second.route, is_hop)
-        return explained_by(faults, second, self.routes, background)
+        return explained_by(faults, second, self.routes, (background, self.echo_chances))
+
+    def echo_chances(self, routes: Ints, suspect: Suspect) -> Floats | None:
+        """Per route the chance that replies cross a suspect and are lost there; None: on no route, or at its ends."""
+        if suspect.kind in ("rnic", "host") or self.echoes.share < LEAST_SHARE:
+            return None
+        chances = self.echoes.share * self.crossed_back(routes, suspect)
+        return chances if chances.any() else None
+
+    def crossed_back(self, routes: Ints, suspect: Suspect) -> Floats:
+        """Per route the chance that its replies cross a suspect."""
+        used, place = np.unique(routes, return_inverse=True)
+        names = [self.routes.routes[number] for number in used.tolist()]
+        chances = [self.echoes.chance(self.topology, route, suspect) for route in names]
+        return np.array(chances, np.float64)[place]
 
     def _add_scores(self, second: Second, p: Floats) -> None:
         size = len(self.score)
         lossy = np.flatnonzero(second.lost > 0)
+        acquittal = second.acquittal(self.routes)
         gain = np.zeros_like(self.score)
-        gain[: len(second.alive)] = second.alive[:, None] * np.log1p(-GRID)[None, :]
-        members, lost, p = self.routes.members[second.route[lossy]], second.lost[lossy], p[lossy]
+        gain[: len(acquittal)] = acquittal
+        members, p = self.routes.members[second.route[lossy]], p[lossy]
+        lost, survived = second.lost[lossy].astype(np.float64), (second.sent - second.lost)[lossy].astype(np.float64)
         for number, loss in enumerate(GRID.tolist()):
-            gain[:, number] += sum_by_suspect(members, lost * np.log1p(loss * (1.0 - p) / p), size)
+            gain[:, number] += sum_by_suspect(members, nats_of(lost, survived, p, loss), size)
         self.score = np.maximum(0.0, self.score + gain)
 
     def _learn(self, is_hop: Flags) -> None:
