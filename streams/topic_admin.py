@@ -18,7 +18,7 @@ from streams.offsets import Spot
 
 log = logging.getLogger(__name__)
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 10.0
 FOREVER_MS = -1
 ANY_TIME_MS = 2**63 - 1
 DEAD_LETTER_HOURS = 720

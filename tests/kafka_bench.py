@@ -24,10 +24,17 @@ NAMED_BROKER = "SKELETONHUNTER_TEST_KAFKA"
 EMBEDDED = NAMED_BROKER not in os.environ
 
 
+def kafka_settings(broker: str, partitions: int, prefix: str = "") -> KafkaSettings:
+    """Settings for a broker that may be the embedded one."""
+    return KafkaSettings(
+        url=broker, prefix=prefix, partitions=partitions, session_s=SESSION_S, fetch_wait_ms=FETCH_WAIT_MS
+    )
+
+
 def toy_settings(broker: str, folder: Path, partitions: int = 4, checkpoint_s: float = 5.0) -> Settings:
     """Settings of the toy pipeline."""
     return Settings(
-        kafka=KafkaSettings(url=broker, partitions=partitions, session_s=SESSION_S, fetch_wait_ms=FETCH_WAIT_MS),
+        kafka=kafka_settings(broker, partitions),
         worker=WorkerSettings(
             stages=tuple(TOYS), pipeline=tuple(TOYS), checkpoint_s=checkpoint_s, data_dir=str(folder / "data")
         ),
