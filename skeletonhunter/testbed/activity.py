@@ -66,7 +66,7 @@ def run_job(world: World, job: Job, effects: Effects, rng: np.random.Generator) 
         )
     if job.plan.kind in ("serving", "debugging"):
         return JobActivity(job, (), _by_member(_by_hand(world, job, pace, rng)), pace)
-    rhythm = Rhythm(job.plan.period_s, job.plan.spread)
+    rhythm = Rhythm(job.plan.period_s + job.plan.straggler_s, job.plan.spread)
     held = hang(pace, rhythm.restart_s)
     shape = step_shape(job, rng)
     steps: list[Step] = []
@@ -109,6 +109,7 @@ def step_shape(job: Job, rng: np.random.Generator) -> StepShape:
         shift = float(rng.choice([1.0, -1.0])) * float(rng.uniform(0.1, 0.6))
     shift = float(np.clip(shift, -0.3 * plan.period_s / plan.pp, 0.3 * plan.period_s / plan.pp))
     reduce, gather, idle = float(rng.uniform(0.05, 0.14)), float(rng.choice([0.0, 0.03])), float(rng.uniform(0.2, 0.4))
+    slow = int(rng.integers(plan.dp * plan.pp * plan.ep))
     beats = plan.period_s * (1.0 - reduce - gather - idle) / float(rng.uniform(0.4, 1.3))
     return StepShape(
         stage_shift_s=shift,
@@ -119,6 +120,8 @@ def step_shape(job: Job, rng: np.random.Generator) -> StepShape:
         ripple_gbps=float(rng.uniform(1.0, 3.0)),
         micro_batches=int(np.clip(beats - plan.pp, 4, 48)),
         layers=8 if plan.kind == "fsdp" else 0,
+        late=frozenset(range(slow * plan.tp, (slow + 1) * plan.tp)) if plan.straggler_s else frozenset(),
+        late_s=plan.straggler_s,
     )
 
 

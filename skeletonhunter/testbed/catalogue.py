@@ -26,6 +26,9 @@ from skeletonhunter.testbed.scenario import (
 
 HOSTS = {"s": 8, "m": 16, "l": 48}
 SECONDS = 200
+RNICS_PER_CONTAINER = np.array([0.8, 2.3, 0.3, 8.9, 0.9, 2.7, 1.0, 83.1]) / 100.0
+"""Share of containers with 1 to 8 RNICs (the paper)."""
+
 OVERLAY = ("offloading_failure", "not_using_rdma", "repetitive_flow_offloading", "suboptimal_flow_offloading")
 UNDERLAY = ("crc_error", "switch_port_down", "switch_port_flapping", "switch_offline")
 TRANSITIONS = ("skeleton_transition", "target_not_ready")
@@ -88,11 +91,12 @@ def _fabric(hosts: int, rng: np.random.Generator) -> FabricPlan:
 
 
 def _job(hosts: int, rng: np.random.Generator) -> JobPlan:
-    """A training job that fills ``hosts`` hosts: mostly dense, some with experts or sharded, some of half hosts."""
-    tp = 8 if rng.random() < 0.85 else 4
-    blocks = hosts * 8 // tp
+    """A training job on ``hosts`` hosts: mostly dense, some with experts or sharded, some in small containers."""
+    tp = int(rng.choice(np.arange(1, 9), p=RNICS_PER_CONTAINER))
+    blocks = min(hosts * (8 // tp), 64)
     kind = str(rng.choice(["dense", "moe", "fsdp"], p=[0.65, 0.2, 0.15]))
     ep = 2 if kind == "moe" and blocks % 4 == 0 else 1
+    straggler_s = float(rng.uniform(0.05, 0.4)) if rng.random() < 0.15 else 0.0
     stages = [pp for pp in (1, 2, 3, 4) if (blocks // ep) % pp == 0 and blocks // ep // pp > 1]
     pp = 1 if kind == "fsdp" else int(rng.choice(stages))
     return JobPlan(
@@ -104,6 +108,7 @@ def _job(hosts: int, rng: np.random.Generator) -> JobPlan:
         period_s=float(rng.choice([8.0, 11.0, 14.0, 20.0])),
         spread=float(rng.choice([0.005, 0.014, 0.07], p=[0.4, 0.4, 0.2])),
         reveal_ranks=bool(rng.random() < 0.8),
+        straggler_s=round(straggler_s, 3),
     )
 
 

@@ -44,7 +44,10 @@ class JobChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JobPlan(Struct, frozen=True, forbid_unknown_fields=True):
-    """A job. ``tp`` ranks sit in one container of ``tp`` RNICs. ``phased``: containers come up in three waves."""
+    """A job. ``tp`` ranks sit in one container of ``tp`` RNICs. ``phased``: containers come up in three waves.
+
+    ``straggler_s``: one container is always so much later than the others, which wait for it.
+    """
 
     kind: JobKind = "dense"
     tp: Annotated[int, Meta(ge=1, le=8)] = 8
@@ -57,6 +60,7 @@ class JobPlan(Struct, frozen=True, forbid_unknown_fields=True):
     reveal_ranks: bool = True
     phased: bool = False
     ready_s: Seconds = 60.0
+    straggler_s: Seconds = 0.0
     changes: tuple[JobChange, ...] = ()
 
 

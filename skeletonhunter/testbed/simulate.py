@@ -23,7 +23,7 @@ from skeletonhunter.testbed.plans import Plan, Planner, plan_of, true_pairs
 from skeletonhunter.testbed.probing import Prober
 from skeletonhunter.testbed.producers import Json, Line, Registry
 from skeletonhunter.testbed.queues import build_queues
-from skeletonhunter.testbed.scenario import Scenario
+from skeletonhunter.testbed.scenario import Scenario, ScenarioError
 from skeletonhunter.testbed.telemetry import BurstReports, Counters, QueueReports
 from skeletonhunter.testbed.truth import truth_of
 from skeletonhunter.testbed.world import World, build_world
@@ -37,6 +37,8 @@ class Sink(Protocol):
 
 
 Progress = Callable[[int], None]
+BUSY_BYTES = 30_000.0
+"""A queue that was never deeper was not congested."""
 
 
 class Simulation:
@@ -65,7 +67,7 @@ class Simulation:
         self.activities = tuple(
             run_job(world, job, effects, world.draw(f"activity {number}")) for number, job in enumerate(world.jobs)
         )
-        queues = build_queues(world, effects, HopLoads(world, self.activities), world.draw("queues"))
+        queues = self.queues = build_queues(world, effects, HopLoads(world, self.activities), world.draw("queues"))
         ledger = FlowLedger(world)
         self.sidecars = Sidecars(world, effects, world.draw("adoption"))
         self.prober = Prober(world, effects, registry, self.sidecars, queues, ledger, world.draw("probes"))
@@ -142,8 +144,27 @@ class Simulation:
                 self.sidecars.receive(plan, float(second))
 
     def truth(self) -> Json:
-        """What happened, for scoring only."""
-        return truth_of(self.world, self.injections, self._touched())
+        """What happened, for scoring only.
+
+        Raises:
+            ScenarioError: a fault never became active, so it must not count.
+        """
+        touched = self._touched()
+        for number, (injection, trains) in enumerate(zip(self.injections, touched, strict=True)):
+            if not trains and not self._acted(injection):
+                where = f"faults[{number}]: {injection.what} at {injection.component}"
+                raise ScenarioError(f"{where} was never active, give it another time or the scenario another seed")
+        return truth_of(self.world, self.injections, touched)
+
+    def _acted(self, injection: Injection) -> bool:
+        """Whether a fault that no probe met did something to the jobs' flows, to queues, or to the monitor."""
+        effects = injection.effects
+        trains = self.world.edge_trains(injection.when.first_s)
+        met = any((each.where.crossings(trains, self.world.paths) > 0).any() for each in effects.impairments)
+        filled = any(self.queues.depths[load.hop].max() > BUSY_BYTES for load in effects.loads)
+        return (
+            met or filled or bool(effects.silences or effects.agents or effects.clocks) or not injection.probe_visible
+        )
 
     def _touched(self) -> list[int]:
         """Trains that met each injection."""

@@ -28,7 +28,7 @@ KINDS = ("dp", "pp", "ep", "other")
 
 @dataclass(frozen=True)
 class StepShape:
-    """The parts of a step as shares of it, rates in Gb/s."""
+    """The parts of a step as shares of it, rates in Gb/s; ``late`` ranks do everything ``late_s`` later."""
 
     stage_shift_s: float = 0.4
     reduce_share: float = 0.06
@@ -39,6 +39,8 @@ class StepShape:
     micro_batches: int = 8
     layers: int = 0
     worker_s: float = 0.0008
+    late: frozenset[int] = frozenset()
+    late_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def step_bursts(degrees: Degrees, shape: StepShape, step: Step, rng: np.random.G
     """The transfers of one step; those that a hang cut off are left out."""
     length = step.end_s - step.start_s if step.finished else (step.end_s - step.start_s) / max(step.stretch, 1e-3)
     worker = rng.normal(0.0, shape.worker_s, degrees.ranks)
+    worker[sorted(shape.late)] += shape.late_s
     plan = _StepPlan(degrees, shape, step.start_s, length, worker, rng)
     parts = [plan.gathers()] if shape.layers else [plan.reduction(), plan.micro_batches(), plan.experts()]
     bursts = join(parts)
