@@ -22,7 +22,8 @@ from schemas.instants import SECOND_US
 
 ASSUMPTION = "overlay and underlay each work by themselves"
 MOST_PAIRS = 16
-FLAPS = 3
+FLAPS = 2
+NEARLY_ALL = 0.8
 SKEW_US = SECOND_US
 MOST_NATS = 8.0
 
@@ -165,9 +166,26 @@ def _passed_over(_: Scene, side: Side, row: Row) -> str | None:
     )
 
 
+def _all_in_software(_: Scene, side: Side, row: Row) -> str | None:
+    """The host sends nearly everything through software, by the virtual switch's own choice: no RDMA any more."""
+    if side.vswitch is None or row.entry.offloaded is not False or row.entry.path != "software":
+        return None
+    sending = [r for r in side.vswitch.rows.values() if r.present and r.entry.at == f"tunnel:{side.host}" and _out(r)]
+    slow = [r for r in sending if r.entry.offloaded is False and r.entry.path == "software"]
+    if row not in slow or len(slow) < NEARLY_ALL * len(sending) or len(slow) < 2:
+        return None
+    return f"vswitch:{side.host} sends {len(slow)} of its {len(sending)} flows through software, none of them offloaded"
+
+
+def _out(row: Row) -> bool:
+    """Whether a tunnel's row leads out to an RNIC."""
+    return row.entry.next is not None and row.entry.next.startswith("rnic:")
+
+
 CHECKS: tuple[tuple[Check, str, IssueId], ...] = (
     (_flaps, "flapping", "repetitive_flow_offloading"),
     (_not_held, "inconsistent", "offloading_failure"),
+    (_all_in_software, "all in software", "not_using_rdma"),
     (_passed_over, "passed over", "suboptimal_flow_offloading"),
 )
 

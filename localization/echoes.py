@@ -47,7 +47,7 @@ class Echoes:
         return self.between[leaves].get(suspect, 0.0)
 
     def weigh(self, excess: float, expected: float) -> None:
-        """Learns ``share`` from routes that only replies lead over faults: losses over the background, and expected ones."""
+        """Learns ``share`` from routes that only replies lead over faults: excess losses, and those to expect."""
         seen = (PRIOR_PACKETS * self.share + excess) / (PRIOR_PACKETS + expected)
         self.share = min(max(seen, 0.0), 1.0)
 

@@ -27,11 +27,15 @@ class Change:
 
 @dataclass(slots=True)
 class Row:
-    """A row of a table: as last seen, when, and its changes, oldest first."""
+    """A row of a table: as last seen, when, and its changes, oldest first.
+
+    ``renewed_us``: snapshots in which its packet counter had gone down, so the flow had been made anew.
+    """
 
     entry: FlowEntry
     seen_us: int
     changes: list[Change]
+    renewed_us: list[int] = field(default_factory=list)
 
     @property
     def present(self) -> bool:
@@ -39,11 +43,12 @@ class Row:
         return self.changes[-1].present
 
     def toggles(self, since_us: int) -> int:
-        """How often its presence or its offload changed since an instant."""
+        """How often its presence or its offload changed, or the flow was made anew, since an instant."""
         late = [change for change in self.changes if change.t_us > since_us]
         first = len(self.changes) - len(late)
         pairs = zip(self.changes[max(first - 1, 0) :], self.changes[max(first, 1) :], strict=False)
-        return sum((a.present, a.offloaded) != (b.present, b.offloaded) for a, b in pairs)
+        changed = sum((a.present, a.offloaded) != (b.present, b.offloaded) for a, b in pairs)
+        return changed + sum(t_us > since_us for t_us in self.renewed_us)
 
 
 @dataclass(slots=True)
@@ -77,6 +82,8 @@ class Table:
             self.rows[key] = Row(entry, t_us, [change])
             return
         last = row.changes[-1]
+        if entry.packets is not None and row.entry.packets is not None and entry.packets < row.entry.packets:
+            row.renewed_us = [*row.renewed_us[1 - CHANGES :], t_us]
         row.entry, row.seen_us = entry, t_us
         if (True, entry.offloaded, entry.path, entry.next) != (last.present, last.offloaded, last.path, last.next):
             _note(row, Change(t_us, True, entry.offloaded, entry.path, entry.next))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from localization.faults import Fault, crossing_of
+from localization.likelihood import EDGE_S
 from localization.scene import Scene
 from localization.topology import Topology
 from schemas.diagnosis import IssueId
@@ -28,7 +29,8 @@ def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
         return "crc_error", f"{corrupted} CRC errors were counted at its ends since the onset"
     shares = loss_by_second(scene, fault)
     on_access = _is_access(scene.topology, fault)
-    if shares and min(shares) >= TOTAL:
+    settled = shares[EDGE_S:] or shares
+    if settled and sum(share >= TOTAL for share in settled) >= MOSTLY * len(settled):
         issue = _when_down(fault, on_access)
         return issue, "nothing passes it at all" + ("" if issue else ", which has several possible reasons")
     states = [share >= MOSTLY for share in shares if share >= MOSTLY or share <= RARELY]

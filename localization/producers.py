@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
-from schemas.telemetry import AgentHealth
+from schemas.telemetry import AgentHealth, SwitchQueues
 
 LEARNED = 4
 BURST_US = SECOND_US // 2
@@ -22,11 +22,12 @@ FORGET_US = 3600 * SECOND_US
 
 @dataclass(slots=True)
 class Stream:
-    """When a stream sent, and how regularly."""
+    """When a stream sent, and how regularly; ``subject``: the switch that it reports on."""
 
     agent: str
     last_us: int
     first_us: int
+    subject: str = ""
     sendings: int = 0
     longest_us: int = 0
 
@@ -61,7 +62,8 @@ class Producers:
         key = topic, value.producer.id
         if key not in self.streams:
             agent = value.producer.id.removeprefix("agent:").partition("/")[0]
-            self.streams[key] = Stream(agent, value.t_us, value.t_us)
+            subject = value.switch if isinstance(value, SwitchQueues) else ""
+            self.streams[key] = Stream(agent, value.t_us, value.t_us, subject)
         self.streams[key].hear(value.t_us)
         if isinstance(value, AgentHealth):
             self.health[value.agent] = value

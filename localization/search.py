@@ -20,6 +20,7 @@ _RANK = list(PRIOR_NATS)
 
 def look(watch: FabricWatch, t_us: int) -> bool:
     """Searches the window; whether the set of faults has changed. A search in vain makes the next one wait longer."""
+    watch.looked_at = watch.most_evidence()
     sample = sample_of(watch)
     found = infer(sample, watch.penalty, lambda suspect: rank(watch, suspect))
     picks = merge_links(sample, found.picks, _switch_links(watch), watch.penalty)

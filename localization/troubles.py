@@ -92,7 +92,11 @@ def _bad_clocks(store: EvidenceStore, t_us: int) -> list[Trouble]:
 
 
 def _silences(store: EvidenceStore, t_us: int) -> list[Trouble]:
-    silent = store.producers.silent(t_us)
+    silent = {
+        agent: kept
+        for agent, streams in store.producers.silent(t_us).items()
+        if (kept := [key for key in streams if not _is_of_broken_switch(store, key)])
+    }
     topics = _silent_topics(store, silent)
     found = [_topic_gap(store, topic, keys, t_us) for topic, keys in sorted(topics.items())]
     for agent in sorted(silent):
@@ -101,6 +105,12 @@ def _silences(store: EvidenceStore, t_us: int) -> list[Trouble]:
             trouble = _of_agent(store, agent, streams, t_us)
             found += [trouble] if trouble else []
     return found
+
+
+def _is_of_broken_switch(store: EvidenceStore, key: tuple[str, str]) -> bool:
+    """Whether a stream reports on a switch that is blamed itself: its silence belongs to that."""
+    subject = store.producers.streams[key].subject
+    return any(fault.suspect.kind == "switch" and fault.suspect.name == subject for fault in store.watch.faults)
 
 
 def _silent_topics(store: EvidenceStore, silent: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:

@@ -29,6 +29,7 @@ from schemas.instants import SECOND_US
 HEAVY_LOSS = 0.05
 MOST_WINDOWS = 1440.0
 LEAST_SHARE = 0.05
+GROWN = 1.2
 
 
 def _scores() -> Floats:
@@ -51,6 +52,7 @@ class FabricWatch:
     faults: list[Fault] = field(default_factory=list)
     next_look_us: int = 0
     look_gap_s: int = 1
+    looked_at: float = 0.0
     runner_up: tuple[Suspect, float, float] | None = None
     seconds: int = 0
     echoes: Echoes = field(default_factory=Echoes)
@@ -179,11 +181,19 @@ class FabricWatch:
             self._add_scores(second, self.explained(second, is_hop, self.faults))
 
     def is_due(self, t_us: int) -> bool:
-        """Whether a suspect has gathered so much evidence that a search is worth its cost."""
-        if t_us < self.next_look_us or not len(self.score):
-            return False
+        """Whether a suspect has gathered so much evidence that a search is worth its cost.
+
+        After a search in vain the next one waits, unless the evidence has grown by a fifth.
+        """
+        worth = self.most_evidence()
+        return worth >= self.penalty and (t_us >= self.next_look_us or worth >= GROWN * self.looked_at)
+
+    def most_evidence(self) -> float:
+        """Nats of the suspect that most speaks against, its prior included."""
+        if not len(self.score):
+            return 0.0
         seen = self.score if self.warm else self.score[:, GRID >= HEAVY_LOSS]
-        return bool((seen.max(axis=1) + self.priors()).max() >= self.penalty)
+        return float((seen.max(axis=1) + self.priors()).max())
 
     def priors(self) -> Floats:
         """Prior nats of each suspect."""
