@@ -30,7 +30,7 @@ class OffsetLedger:
         return True
 
     def hold(self, topic: str, offset: int, t_us: int) -> None:
-        """A message with event time ``t_us`` waits for its second."""
+        """A message waits for its turn in the second of ``t_us``."""
         held = self._held[topic]
         second = window_end(t_us, SECOND_US)
         held[second] = min(offset, held.get(second, offset))

@@ -156,6 +156,7 @@ class PartitionRunner:
         value = decode(record.topic, record.key, record.value, record.arrival_us, self.max_bytes)
         assert isinstance(value, Message) and record.key is not None  # ``decode`` has checked the key
         if self.fold.admit(record.topic, record.key.decode(), value) == "new":
+            # A late map has its turn in the next second, which is part of the tick that is acted upon: it never waits.
             self.inbox.ledger.hold(record.topic, record.offset, value.t_us)
 
     async def _refuse(self, record: Record, error: BadRecord) -> None:

@@ -7,6 +7,7 @@ of partitions is refused: joins are local only where all topics have the same nu
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from streams.offsets import Spot
 log = logging.getLogger(__name__)
 
 TIMEOUT_S = 10.0
+PAUSE_S = 0.05
 FOREVER_MS = -1
 ANY_TIME_MS = 2**63 - 1
 DEAD_LETTER_HOURS = 720
@@ -89,21 +91,30 @@ class TopicAdmin:
         return {name.removeprefix(self.prefix): count for name, count in own.items()}
 
     def ensure(self, plans: Iterable[TopicPlan], partitions: int, replication: int) -> list[str]:
-        """Creates the topics that are missing and returns their names.
+        """Creates the topics that are missing and returns their names, when the broker knows them.
 
         Raises:
             TopicError: also when a topic exists with another number of partitions.
         """
-        existing = self.existing()
         wanted = {plan.name: plan for plan in plans}
+        existing = self._existing_as(partitions, wanted)
+        missing = [name for name in wanted if name not in existing]
+        self._create([wanted[name] for name in missing], partitions, replication)
+        ends_s = time.monotonic() + TIMEOUT_S
+        while missing and not set(missing) <= set(self._existing_as(partitions, wanted)):
+            if time.monotonic() > ends_s:
+                raise TopicError(f"topic {self.prefix}{missing[0]} was created, but the broker does not know it")
+            time.sleep(PAUSE_S)
+        return missing
+
+    def _existing_as(self, partitions: int, wanted: Iterable[str]) -> dict[str, int]:
+        existing = self.existing()
         for name in wanted:
             if existing.get(name, partitions) != partitions:
                 raise TopicError(
                     f"topic {self.prefix}{name} has {existing[name]} partitions, expected kafka.partitions {partitions}"
                 )
-        missing = [name for name in wanted if name not in existing]
-        self._create([wanted[name] for name in missing], partitions, replication)
-        return missing
+        return existing
 
     def _create(self, plans: list[TopicPlan], partitions: int, replication: int) -> None:
         if not plans:

@@ -14,6 +14,7 @@ from schemas.diagnosis import Action, Anomaly, Evidence, Incident, Observed
 from schemas.envelope import Message
 from schemas.folding import DERIVED_CLOCK, Emission, Event, TimeReached, derived_producer
 from schemas.ids import content_id
+from schemas.maps import Ecmp, FabricMap
 from schemas.telemetry import JobProgress
 from streams.stages import Stage
 from tests.toys import CLOCK, Producer, at
@@ -32,6 +33,21 @@ def job_progress(offset_s: float, seq: int, job: str, fabric: str, step: int) ->
         job=job,
         step=step,
         step_s=0.5,
+    )
+
+
+def fabric_map(offset_s: float, seq: int, fabric: str) -> FabricMap:
+    """A map, which counts also when it comes too late."""
+    return FabricMap(
+        v=1,
+        t_us=at(offset_s),
+        producer=Producer(id=f"agent:{fabric}/fabric-map", kind="topology", boot="b1", seq=seq),
+        clock=CLOCK,
+        fabric=fabric,
+        version=seq,
+        nodes=(),
+        links=(),
+        ecmp=Ecmp(method="traced"),
     )
 
 
@@ -156,7 +172,7 @@ TOYS: dict[str, Stage] = {
         Stage(
             name="verdicts",
             key="fabric",
-            inputs=("anomalies", "device-events"),
+            inputs=("anomalies", "device-events", "fabric-map"),
             outputs=("incidents",),
             upstream=("steps",),
             build=lambda parameters: VerdictsEngine(),

@@ -10,19 +10,21 @@ from orjson import Fragment
 from schemas.codec import encode, key_of
 from schemas.envelope import Message
 from skeletonhunter.recordings.writer import RecordingWriter, about, write_lines
-from tests.toy_pipeline import job_progress
+from tests.toy_pipeline import fabric_map, job_progress
 from tests.toys import at, device_event
 
 JOBS = {"job-a": "f1", "job-b": "f1", "job-c": "f2", "job-d": "f1", "job-e": "f2"}
 
 
 def toy_messages(seconds: int) -> list[tuple[str, Message]]:
-    """One or two steps per second and job, a warning every third second and fabric."""
+    """A step per second and job, a warning every third second and fabric, a map every seventh."""
     messages: list[tuple[str, Message]] = []
     for second in range(seconds):
         for number, (job, fabric) in enumerate(JOBS.items()):
             offset_s = second + number / 7
             messages.append(("job-progress", job_progress(offset_s, second, job, fabric, step=second)))
+        if second % 7 == 0:
+            messages += [("fabric-map", fabric_map(second + 0.4, second, fabric)) for fabric in ("f1", "f2")]
         if second % 3 == 0:
             messages += [
                 ("device-events", device_event(second + 0.5, second, agent=f"{fabric}-host", fabric=fabric))

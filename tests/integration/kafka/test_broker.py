@@ -77,7 +77,8 @@ def test_offsets_are_found_by_time(admin: TopicAdmin, broker: str) -> None:
         write(admin, topic, 1, timestamp_ms=1_753_000_000_000 + 1000 * number)
     spot = TopicPartition(admin.prefix + topic, 0)
     wanted = {spot: OffsetSpec.for_timestamp(1_753_000_001_000)}
-    asked = AdminClient({"bootstrap.servers": broker}).list_offsets(wanted, request_timeout=2.0)
+    client = AdminClient({"bootstrap.servers": broker})
+    asked = client.list_offsets(wanted, request_timeout=2.0)
     assert asked[spot].result(5).offset == 1
 
 
