@@ -22,6 +22,7 @@ from streams.records import Record, arrival_of
 _log = logging.getLogger(__name__)
 
 HOLD_SLICE_S = 0.1
+PAY_AGAIN_S = 2.0
 _PASSING = frozenset((KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._ALL_BROKERS_DOWN))
 
 Place = tuple[str, int]
@@ -61,6 +62,8 @@ class KafkaSource:
     def __init__(self, settings: KafkaSettings, group: str, topics: Sequence[str]) -> None:
         self.prefix = settings.prefix
         self.on_lost: Callable[[], None] = lambda: None
+        self._owed: dict[Place, int] = {}
+        self._pay_again_s = 0.0
         self._consumer = Consumer(group_config(settings, group), logger=_log)
         names = [self.prefix + topic for topic in topics]
         self._consumer.subscribe(names, on_revoke=self._lose, on_lost=self._lose)
@@ -71,6 +74,8 @@ class KafkaSource:
         Raises:
             KafkaException: an error that does not pass by itself.
         """
+        if self._owed and time.monotonic() >= self._pay_again_s:
+            self._pay()
         messages = self._consumer.consume(num_messages=most, timeout=timeout_s)
         reading = Reading()
         for message in messages:
@@ -90,14 +95,20 @@ class KafkaSource:
         self._consumer.resume(self._consumer.assignment())
 
     def commit(self, positions: Positions) -> None:
-        """Moves the offsets of the group. When it was rebalanced meanwhile they stay: the records come again."""
-        offsets = [TopicPartition(self.prefix + topic, part, offset) for (topic, part), offset in positions.items()]
+        """Moves the offsets of the group; while Kafka is away, ``read`` tries again. What is lost comes again."""
+        self._owed.update(positions)
+        self._pay()
+
+    def _pay(self) -> None:
+        offsets = [TopicPartition(self.prefix + topic, part, offset) for (topic, part), offset in self._owed.items()]
         if not offsets:
             return
         try:
             self._consumer.commit(offsets=offsets, asynchronous=False)
+            self._owed.clear()
         except KafkaException as error:
-            _log.warning("offsets were not committed, the records will come again: %s", error)
+            self._pay_again_s = time.monotonic() + PAY_AGAIN_S
+            _log.warning("offsets were not committed yet: %s", error.args[0].str())
 
     def close(self) -> None:
         """Leaves the group."""
@@ -117,6 +128,7 @@ class KafkaSource:
             self._consumer.seek(TopicPartition(message.topic(), message.partition(), message.offset()))
 
     def _lose(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        self._owed.clear()
         self.on_lost()
 
 
