@@ -21,11 +21,15 @@ from schemas.telemetry import RnicColumns, RnicCounters
 
 @dataclass(slots=True)
 class CounterSeries:
-    """Samples of one RNIC: instants (us) and bytes sent and received since the sample before (NaN = unknown)."""
+    """Samples of one RNIC: instants (us) and bytes sent and received since the sample before (NaN = unknown).
+
+    ``error_us`` bounds the error of its clock.
+    """
 
     t_us: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     tx: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
     rx: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    error_us: float = 0.0
     last: tuple[int, float, float, str] | None = None
     waiting: list[tuple[str, RnicColumns]] = field(default_factory=list)
 
@@ -92,7 +96,9 @@ class CounterLog:
             name = f"{message.container}/{columns.rnic}"
             if name not in self.series:
                 self.series[name] = CounterSeries()
-            self.series[name].waiting.append((message.producer.boot, columns))
+            series = self.series[name]
+            series.waiting.append((message.producer.boot, columns))
+            series.error_us = max(series.error_us, message.clock.error_us)
 
     def settle(self, names: tuple[str, ...] | None, before_us: int) -> None:
         """Columns up to date; forgets samples before ``before_us`` and RNICs not in ``names`` (None: not known yet)."""

@@ -81,7 +81,7 @@ def infer(
     refusal, reason = _refusal(traffic, period, parameters)
     if refusal or period is None:
         return Inference(Structure(), period, 0.0, 0.0, refusal, reason, _evidence(traffic, period))
-    findings = _examine_rails((counters, bursts), traffic, membership, since_us, period)
+    findings = _examine_rails((counters, bursts), traffic, membership, period, parameters)
     structure = Structure(
         build_groups(findings, membership), build_edges(findings, membership), _parallelism(findings, membership)
     )
@@ -131,9 +131,13 @@ def _refusal(traffic: Traffic, period: Period | None, parameters: SkeletonParame
 
 
 def _examine_rails(
-    logs: tuple[CounterLog, BurstLog], traffic: Traffic, membership: Membership, since_us: int, period: Period
+    logs: tuple[CounterLog, BurstLog],
+    traffic: Traffic,
+    membership: Membership,
+    period: Period,
+    parameters: SkeletonParameters,
 ) -> list[RailFinding]:
-    counters, bursts = logs
+    (counters, bursts), since_us = logs, traffic.start_us
     findings = []
     for rail, members in membership.by_rail().items():
         names = [membership.names[index] for index in members]
@@ -147,10 +151,17 @@ def _examine_rails(
             traffic.tx[rows],
             traffic.rx[rows],
             tuple(poll_clocks(counters, names)),
+            _misplaced_bytes(counters, names, parameters),
             _match(bursts, names, since_us),
         )
         findings.append(examine(view, period.period_s))
     return findings
+
+
+def _misplaced_bytes(counters: CounterLog, names: list[str], parameters: SkeletonParameters) -> float:
+    """Bytes that a clock error moves into another interval, one standard deviation: the bound is three of them."""
+    error_us = max((counters.series[name].error_us for name in names if name in counters.series), default=0.0)
+    return 2.0 / 3.0 * error_us * 1e-6 * parameters.line_gbps * 1e9 / 8.0
 
 
 def _match(bursts: BurstLog, names: list[str], since_us: int) -> Matches | None:

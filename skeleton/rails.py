@@ -11,6 +11,7 @@ Where replicas are known, matched bursts then tell which endpoints of a stage ha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from skeleton.balance import find_pipelines
 from skeleton.chains import SOLVENT, bring_into_line, order_stages
 from skeleton.collectives import Collectives, align_chains, ends_meet, find_collectives, find_message_chains
-from skeleton.joining import Joints, join
+from skeleton.joining import Joints, certain_joints, join
 from skeleton.matching import Matches
 from skeleton.partition import find_partition
 from skeleton.profiles import find_groups, order_groups
@@ -31,6 +32,9 @@ Circles = tuple[tuple[CircleKind, Members], ...]
 
 EXPLAINED = 0.98
 """Share of the sent bytes whose receivers must have been found before bursts may rule a pair out."""
+
+CLEAR_GAP = 30.0
+"""A null space that stands out so clearly leaves nothing in doubt."""
 
 ALIKE = 0.1
 """Endpoints whose traffic differs by less than this share of it do the same."""
@@ -52,6 +56,7 @@ class RailTraffic:
     grid_tx: FloatArray
     grid_rx: FloatArray
     polled_by: tuple[int, ...]
+    misplaced: float
     matches: Matches | None
 
     @property
@@ -75,19 +80,21 @@ def examine(traffic: RailTraffic, period_s: float) -> RailFinding:
 def _pipelines(traffic: RailTraffic) -> RailFinding | None:
     tx, rx = (traffic.tx, traffic.rx) if traffic.tx is not None and traffic.rx is not None else traffic.grid
     balance, collective = tx - rx, np.fmin(tx, rx)
-    chains = [order_stages(tx, rx, rows) for rows in _replicas(balance, tx)]
-    if not chains or (debt := max(chain.debt for chain in chains)) > SOLVENT:
+    pipelines = find_pipelines(balance, tx)
+    partition = find_partition(balance) if pipelines is None else None
+    found = pipelines or partition
+    if found is None:
+        return None
+    chains = [order_stages(tx, rx, rows) for rows in found.replicas]
+    debt = max(chain.debt for chain in chains)
+    if debt > SOLVENT:
         return None
     aligned, _ = bring_into_line([chain.rows for chain in chains], balance, collective)
-    return _paired(traffic, join(balance, aligned, traffic.polled_by), clarity=0.99 - 0.02 * debt / SOLVENT)
-
-
-def _replicas(balance: FloatArray, sent: FloatArray) -> tuple[Rows, ...]:
-    pipelines = find_pipelines(balance, sent)
-    if pipelines is not None:
-        return pipelines.replicas
-    partition = find_partition(balance)
-    return partition.replicas if partition is not None else ()
+    if pipelines is not None and pipelines.gap >= CLEAR_GAP:
+        joints = certain_joints(aligned)
+    else:
+        joints = join(balance, aligned, traffic.polled_by, traffic.misplaced)
+    return _paired(traffic, joints, clarity=0.99 - 0.02 * debt / SOLVENT)
 
 
 def _matched(traffic: RailTraffic) -> RailFinding | None:
@@ -102,8 +109,7 @@ def _matched(traffic: RailTraffic) -> RailFinding | None:
     chains = find_message_chains(matches, len(traffic.members))
     if chains is None:
         return None
-    certain = tuple(tuple((number,) for number in range(len(chains))) for _ in chains[0][1:])
-    return _paired(traffic, Joints(align_chains(chains, collectives), certain), clarity=0.98)
+    return _paired(traffic, certain_joints(align_chains(chains, collectives)), clarity=0.98)
 
 
 def _paired(traffic: RailTraffic, joints: Joints, clarity: float) -> RailFinding:
@@ -194,9 +200,18 @@ def _stages(traffic: RailTraffic, period_s: float) -> RailFinding | None:
     order, ordered = tuple(range(len(partition.groups))), len(partition.groups) == 2
     if not ordered:
         order, ordered = _agreed_order(traffic.grid_tx, partition.groups, max(int(period_s / 4), 2))
-    stages = tuple(tuple(traffic.members[row] for row in partition.groups[group]) for group in order)
-    clarity = 1.0 - 1.0 / partition.separation**2
-    return RailFinding(traffic.rail, traffic.members, "staged", stages, ordered=ordered, clarity=clarity)
+    groups = [partition.groups[group] for group in order]
+    stages = tuple(_members(traffic, group) for group in groups)
+    shared = ordered and _ends_carry_more(traffic.grid_tx, [list(group) for group in groups])
+    return RailFinding(
+        traffic.rail,
+        traffic.members,
+        "staged",
+        stages,
+        end_links=tuple(product(stages[0], stages[-1])) if shared else (),
+        ordered=ordered,
+        clarity=1.0 - 1.0 / partition.separation**2,
+    )
 
 
 def _agreed_order(tx: FloatArray, groups: tuple[tuple[int, ...], ...], reach_s: int) -> tuple[tuple[int, ...], bool]:

@@ -76,10 +76,9 @@ def build_edges(findings: Iterable[RailFinding], membership: Membership) -> tupl
 
 def _pairs(finding: RailFinding) -> list[tuple[str, Iterable[tuple[int, int]]]]:
     found: list[tuple[str, Iterable[tuple[int, int]]]] = []
-    if finding.knowledge == "paired":
-        found += [("pp", finding.links), ("emb", finding.end_links)]
-    elif finding.knowledge == "staged":
+    if finding.knowledge == "staged":
         found += [("pp", product(a, b)) for a, b in _adjacent(finding)]
+    found += [("pp", finding.links), ("emb", finding.end_links)]
     return found + [(kind, combinations(group, 2)) for kind, group in finding.collective_groups()]
 
 

@@ -135,7 +135,7 @@ def test_the_partition_with_the_least_imbalance_is_that_into_replicas(stages: in
     tx, rx = (side - shift * side + np.roll(shift * side, 1, axis=1) for side in (tx, rx))
     found = find_partition(tx - rx)
     assert found is not None
-    joints = join(tx - rx, found.replicas, [0] * len(tx))
+    joints = join(tx - rx, found.replicas, [0] * len(tx), 1e4)
     assert {frozenset(chain) for chain in joints.chains} == {frozenset(chain) for chain in chains}
 
 
@@ -157,7 +157,7 @@ def test_one_copy_of_a_file_is_no_pipeline() -> None:
 def test_parts_of_several_replicas_are_put_together_again() -> None:
     tx, rx, chains = pipelines(4, 3, seed=11)
     mixed = [chains[0][:2] + chains[1][2:], chains[1][:2] + chains[2][2:], chains[2][:2] + chains[0][2:]]
-    joints = join(tx - rx, mixed, [0] * len(tx))
+    joints = join(tx - rx, mixed, [0] * len(tx), 1e4)
     assert set(joints.chains) == set(chains)
     assert all(len(group) == 1 for groups in joints.doubts for group in groups)
     assert set(joints.links()) == {pair for chain in chains for pair in pairwise(chain)}
@@ -169,7 +169,7 @@ def test_replicas_in_step_are_in_doubt_and_keep_all_pairs() -> None:
     other, other_rx, more = pipelines(3, 1, seed=99)
     balance = np.concatenate([tx - rx, other - other_rx])
     stranger = tuple(row + len(tx) for row in more[0])
-    joints = join(balance, [*chains, stranger], [0] * len(balance))
+    joints = join(balance, [*chains, stranger], [0] * len(balance), 1e4)
     assert joints.doubts == (((0, 1), (2,)), ((0, 1), (2,)))
     expected = {(a[cut], b[cut + 1]) for a in chains for b in chains for cut in range(2)}
     assert set(joints.links()) == expected | set(pairwise(stranger))
@@ -180,5 +180,5 @@ def test_a_joint_that_only_a_common_poll_clock_speaks_for_is_in_doubt() -> None:
     clocks = [0] * 4
     for row in chains[1]:
         clocks[row] = 1
-    assert join(tx - rx, chains, [0] * 4).doubts == (((0,), (1,)),)
-    assert join(tx - rx, chains, clocks).doubts == (((0, 1),),)
+    assert join(tx - rx, chains, [0] * 4, 1e4).doubts == (((0,), (1,)),)
+    assert join(tx - rx, chains, clocks, 1e4).doubts == (((0, 1),),)
