@@ -138,6 +138,7 @@ def _examine_rails(
     parameters: SkeletonParameters,
 ) -> list[RailFinding]:
     (counters, bursts), since_us = logs, traffic.start_us
+    clocks = poll_clocks(counters, membership.names)
     findings = []
     for rail, members in membership.by_rail().items():
         names = [membership.names[index] for index in members]
@@ -150,7 +151,7 @@ def _examine_rails(
             exact[1] if exact else None,
             traffic.tx[rows],
             traffic.rx[rows],
-            tuple(poll_clocks(counters, names)),
+            tuple(clocks[index] for index in members),
             _misplaced_bytes(counters, names, parameters),
             _match(bursts, names, since_us),
         )

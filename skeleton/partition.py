@@ -30,6 +30,9 @@ Rows = tuple[int, ...]
 
 LEAST_RESIDUAL = 0.05
 STARTS = 6
+HOPELESS = 0.15
+"""A search that ends with a larger residual is not repeated from another start."""
+
 
 MOST_ROWS = 128
 """Larger rails are left alone: the search would take longer than a look may."""
@@ -59,11 +62,21 @@ def find_partition(balance: FloatArray) -> Partition | None:
         return None
     gram /= energy
     for stages in divisors(rows):
-        residual, labels = min((_search(gram, stages, start) for start in range(min(STARTS, rows))), key=lambda r: r[0])
+        residual, labels = _best(gram, stages)
         if residual <= LEAST_RESIDUAL:
             groups = sorted(tuple(int(row) for row in np.nonzero(labels == label)[0]) for label in np.unique(labels))
             return Partition(tuple(groups), residual)
     return None
+
+
+def _best(gram: FloatArray, stages: int) -> tuple[float, NDArray[np.int64]]:
+    """The best of several searches; only one where that is good enough, or hopeless."""
+    best = _search(gram, stages, 0)
+    for start in range(1, min(STARTS, len(gram))):
+        if not LEAST_RESIDUAL < best[0] < HOPELESS:
+            break
+        best = min(best, _search(gram, stages, start), key=lambda found: found[0])
+    return best
 
 
 def _search(gram: FloatArray, stages: int, start: int) -> tuple[float, NDArray[np.int64]]:
