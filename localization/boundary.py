@@ -1,11 +1,16 @@
-"""Boundary pass: do the virtual switch and the RNIC agree on what is offloaded? Assumes both layers healthy by
-themselves.
- The flows of each pair (both directions, both hosts) are compared by their id in the two tables of a host: - the
-virtual switch believes a flow offloaded, the RNIC's complete snapshot (no older than the virtual switch's) lacks it
-or holds it as not offloaded: the offload has failed, blame the RNIC; - a flow that came and went ``FLAPS`` times
-lately: offloaded again and again, blame the virtual switch; - a flow in software, by the virtual switch's own
-choice, while most of the host's flows are offloaded: wrong order. Nats = ln(1 / share of the hosts' other flows
-with the same finding): a mismatch that healthy flows have too proves little.
+"""Boundary pass: do the virtual switch and the RNIC agree on what is offloaded?
+
+Each layer is taken to work by itself. The flows of each pair (both directions, both hosts) are compared by their id in
+the two tables of a host:
+
+- the virtual switch believes a flow offloaded, the RNIC's complete snapshot (no older than the virtual switch's) lacks
+  it or holds it as not offloaded: the offload has failed, blame the RNIC;
+- a flow that was made anew ``FLAPS`` times lately: offloaded again and again, blame the virtual switch;
+- a flow in software by the virtual switch's own choice: with nearly all flows of the host it does not use RDMA, alone
+  among offloaded ones it is in the wrong order.
+
+Nats = ln(1 / share of the two hosts' other flows with the same finding): a mismatch that healthy flows have too proves
+little.
 """
 
 from __future__ import annotations
@@ -141,14 +146,13 @@ def _nic_rows(nic: Table, row: Row) -> list[Row]:
 
 
 def _flaps(scene: Scene, side: Side, row: Row) -> str | None:
-    """The flow was offloaded and taken back several times."""
+    """The flow was taken back and offloaded anew several times."""
     since_us = scene.onset_us - BEFORE_US
-    toggles = row.toggles(since_us)
-    if side.nic is not None:
-        toggles = max([toggles, *(held.toggles(since_us) for held in _nic_rows(side.nic, row))])
-    if toggles < FLAPS:
+    rows = [row, *(_nic_rows(side.nic, row) if side.nic is not None else [])]
+    times = max(len(each.renewals(since_us)) for each in rows)
+    if times < FLAPS:
         return None
-    return f"{row.entry.flow} on {side.host} was offloaded and invalidated {toggles} times lately"
+    return f"{row.entry.flow} on {side.host} was invalidated and offloaded anew {times} times lately"
 
 
 def _passed_over(_: Scene, side: Side, row: Row) -> str | None:

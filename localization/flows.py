@@ -7,6 +7,7 @@ memory goes with the number of flows, not with the number of snapshots: about 1 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from schemas.telemetry import FlowEntry, FlowTables
 
@@ -42,13 +43,15 @@ class Row:
         """Whether the newest snapshot holds it."""
         return self.changes[-1].present
 
-    def toggles(self, since_us: int) -> int:
-        """How often its presence or its offload changed, or the flow was made anew, since an instant."""
-        late = [change for change in self.changes if change.t_us > since_us]
-        first = len(self.changes) - len(late)
-        pairs = zip(self.changes[max(first - 1, 0) :], self.changes[max(first, 1) :], strict=False)
-        changed = sum((a.present, a.offloaded) != (b.present, b.offloaded) for a, b in pairs)
-        return changed + sum(t_us > since_us for t_us in self.renewed_us)
+    def renewals(self, since_us: int) -> set[int]:
+        """Snapshots after an instant in which the flow had been offloaded or made anew."""
+        pairs = pairwise(self.changes)
+        anew = {b.t_us for a, b in pairs if _is_held(b) and not _is_held(a)}
+        return {t_us for t_us in anew | set(self.renewed_us) if t_us > since_us}
+
+
+def _is_held(change: Change) -> bool:
+    return change.present and change.offloaded is not False
 
 
 @dataclass(slots=True)

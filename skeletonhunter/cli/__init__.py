@@ -14,6 +14,7 @@ COMMANDS: tuple[str, ...] = (
     "alert",
     "demo",
     "evaluate",
+    "explain",
     "infer",
     "migrate",
     "plan",
