@@ -18,7 +18,7 @@ from skeletonhunter.testbed.agents import Sidecars
 from skeletonhunter.testbed.effects import Effects
 from skeletonhunter.testbed.flows import FlowLedger
 from skeletonhunter.testbed.physics import Outcome, Queues, Trains, fly
-from skeletonhunter.testbed.producers import Line, Registry, Stream
+from skeletonhunter.testbed.producers import Clocks, Line, Registry, Stream
 from skeletonhunter.testbed.world import World
 
 DELAY_US, DELAY_SPREAD = 1.5, 0.4
@@ -43,6 +43,7 @@ class Prober:
         members = self.world.members
         self.ready_s = np.array([m.ready_s for m in members])
         self.gone_s = np.array([m.gone_s for m in members])
+        self.clocks = Clocks([self.registry.machine(m.host) for m in members])
         self.suffered = self.effects.impairments + self.effects.mute
         self.touched = np.zeros(len(self.suffered), dtype=int)
         self.names = [orjson.dumps(m.endpoint) for m in members]
@@ -95,11 +96,7 @@ class Prober:
 
     def _report(self, second: int, trains: Trains, results: _Results, version: int) -> list[Line]:
         borders = [0, *(np.flatnonzero(np.diff(trains.src)) + 1).tolist(), len(trains.src)]
-        stamps: list[int] = []
-        for low, high in pairwise(borders):
-            machine = self.registry.machine(self.world.members[int(trains.src[low])].host)
-            stamps += machine.stamps(trains.start_s[low:high])
-        rendered = self._render(trains, results, stamps)
+        rendered = self._render(trains, results, self.clocks.stamps(trains.src, trains.start_s))
         lines: list[Line] = []
         for low, high in pairwise(borders):
             member = int(trains.src[low])

@@ -106,6 +106,25 @@ def draw_machine(name: str, span: Span, rng: np.random.Generator, shifts: Sequen
     )
 
 
+class Clocks:
+    """The clocks of many machines at once, by number."""
+
+    def __init__(self, machines: Sequence[Machine]) -> None:
+        self.machines = machines
+        self.offset_us = np.array([machine.offset_us for machine in machines])
+        self.drift_us_s = np.array([machine.drift_us_s for machine in machines])
+        self.shifted = np.array([bool(machine.shifts) for machine in machines])
+
+    def stamps(self, number: np.ndarray, seconds: np.ndarray) -> list[int]:
+        """What the clock ``number[n]`` shows at ``seconds[n]``."""
+        off_us = np.round(self.offset_us[number] + self.drift_us_s[number] * seconds)
+        t0_us = self.machines[0].span.t0_us
+        shown: list[int] = (t0_us + np.round(seconds * SECOND_US) + off_us).astype(np.int64).tolist()
+        for n in np.flatnonzero(self.shifted[number]).tolist():
+            shown[n] = self.machines[number[n]].stamp(float(seconds[n]))
+        return shown
+
+
 @dataclass
 class Stream:
     """The messages of one topic of one agent. ``scope``: fabric, and job and tenant where they apply."""
