@@ -129,7 +129,16 @@ def load_settings(
 
 def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
     """What the types can't express: (field, what is wrong with it)."""
-    worker = settings.worker
+    yield from _wrong_stages(settings.worker)
+    for webhook in settings.alerts.webhooks:
+        if urlsplit(webhook).scheme not in ("http", "https") or not urlsplit(webhook).hostname:
+            yield "alerts.webhooks", f"Expected an http:// or https:// URL, got {webhook!r}"
+    for name, number in _numbers("", settings):
+        if not math.isfinite(number):
+            yield name, f"Expected a finite number, got {number}"
+
+
+def _wrong_stages(worker: WorkerSettings) -> Iterator[tuple[str, str]]:
     for name, stages in (("worker.stages", worker.stages), ("worker.pipeline", worker.pipeline)):
         for index, stage in enumerate(stages):
             if stage not in STAGES:
@@ -139,12 +148,6 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
     for stage in worker.stages:
         if stage not in worker.pipeline:
             yield "worker.stages", f"Stage {stage!r} is not in worker.pipeline"
-    for webhook in settings.alerts.webhooks:
-        if urlsplit(webhook).scheme not in ("http", "https") or not urlsplit(webhook).hostname:
-            yield "alerts.webhooks", f"Expected an http:// or https:// URL, got {webhook!r}"
-    for name, number in _numbers("", settings):
-        if not math.isfinite(number):
-            yield name, f"Expected a finite number, got {number}"
 
 
 def _numbers(prefix: str, part: object) -> Iterator[tuple[str, float]]:
