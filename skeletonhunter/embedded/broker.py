@@ -17,7 +17,7 @@ from subprocess import DEVNULL
 from skeletonhunter.embedded.processes import Child
 
 SESSION_S = 6.0
-FETCH_WAIT_MS = 40
+FETCH_WAIT_MS = 100
 START_S = 20.0
 ATTEMPTS = 3
 HOST = "127.0.0.1"
