@@ -23,7 +23,6 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-
 from schemas.folding import Emission, Event
 from skeletonhunter.embedded.broker import FETCH_WAIT_MS, SESSION_S, embedded_broker
 from skeletonhunter.embedded.processes import Child
