@@ -31,6 +31,38 @@ TOGETHER = 256
 ARCHIVE = ".tar.zst"
 
 
+class _TopicFile:
+    """The file of one topic; lines wait until ``TOGETHER`` of them are compressed at once."""
+
+    def __init__(self, path: Path, level: int | None) -> None:
+        self.name = path.name
+        self.count = 0
+        self.last_us = 0
+        self.waiting: list[bytes] = []
+        self.file: IO[bytes] = path.open("wb")
+        if level is not None:
+            self.file = zstandard.ZstdCompressor(level=level).stream_writer(self.file)
+
+    def add(self, arrival_us: int, line: bytes) -> None:
+        """Appends a line.
+
+        Raises:
+            RecordingError: it arrived before the previous one.
+        """
+        self.count += 1
+        if arrival_us < self.last_us:
+            raise RecordingError(f"{self.name}: line {self.count} arrived before the one above it")
+        self.last_us = arrival_us
+        self.waiting.append(line)
+        if len(self.waiting) >= TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hands on what waits."""
+        self.file.write(b"".join(self.waiting))
+        self.waiting.clear()
+
+
 class RecordingWriter:
     """Writes a recording into a new directory or ``<name>.tar.zst``; a context manager, ended by ``finish``."""
 
@@ -40,10 +72,8 @@ class RecordingWriter:
         self.folder = path.with_name(path.name + ".parts") if self.archive else path
         self.compress = compress
         self.level = level
-        self.files: dict[str, IO[bytes]] = {}
-        self.waiting: dict[str, list[bytes]] = {}
-        self.counts: dict[str, int] = {}
-        self.last_us: dict[str, int] = {}
+        self.files: dict[str, _TopicFile] = {}
+        self._keys: dict[str | None, bytes] = {}
         if self.folder.exists() and any(self.folder.iterdir()):
             raise RecordingError(f"{self.folder}: is not empty, a recording needs a new place")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -54,12 +84,12 @@ class RecordingWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for file in self.files.values():
-            file.close()
+        for topic in self.files.values():
+            topic.file.close()
         if self.archive or kind is not None:  # half a recording is none
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def write(self, topic: str, key: str, arrival_us: int, value: Any) -> None:
+    def write(self, topic: str, key: str | None, arrival_us: int, value: Any) -> None:
         """Appends a line; ``value`` is JSON-like.
 
         Raises:
@@ -69,38 +99,23 @@ class RecordingWriter:
 
     def write_raw(self, topic: str, key: str | None, arrival_us: int, raw: bytes) -> None:
         """As ``write``, of a value that is JSON already."""
-        if arrival_us < self.last_us.get(topic, 0):
-            raise RecordingError(
-                f"{self._file_name(topic)}: line {self.counts[topic] + 1} arrived before the one above it"
-            )
-        self.last_us[topic] = arrival_us
-        if topic not in self.files:
-            self.open_topic(topic)
-        self.counts[topic] += 1
-        waiting = self.waiting[topic]
-        waiting.append(b'{"key":%b,"arrival_us":%d,"value":%b}\n' % (orjson.dumps(key), arrival_us, raw))
-        if len(waiting) >= TOGETHER:
-            self._flush(topic)
+        file = self.files.get(topic) or self.open_topic(topic)
+        name = self._keys.get(key)
+        if name is None:
+            name = self._keys[key] = orjson.dumps(key)
+        file.add(arrival_us, b'{"key":%b,"arrival_us":%d,"value":%b}\n' % (name, arrival_us, raw))
 
-    def _flush(self, topic: str) -> None:
-        """Compresses what waits: many short writes cost more than one long one."""
-        self.files[topic].write(b"".join(self.waiting[topic]))
-        self.waiting[topic].clear()
-
-    def open_topic(self, topic: str) -> None:
+    def open_topic(self, topic: str) -> _TopicFile:
         """Makes the topic's file, also if nothing will be written to it."""
-        raw: IO[bytes] = (self.folder / self._file_name(topic)).open("wb")
-        if self.compress:
-            raw = zstandard.ZstdCompressor(level=self.level).stream_writer(raw)
-        self.files[topic] = raw
-        self.waiting[topic] = []
-        self.counts[topic] = 0
+        path = self.folder / (f"{topic}.ndjson.zst" if self.compress else f"{topic}.ndjson")
+        self.files[topic] = _TopicFile(path, self.level if self.compress else None)
+        return self.files[topic]
 
     def finish(self, about: Manifest, truth: dict[str, Any] | None = None) -> Manifest:
         """Writes truth and manifest; the manifest's counts are what was written. Returns the manifest as written."""
-        for topic, file in self.files.items():
-            self._flush(topic)
-            file.close()
+        for topic in self.files.values():
+            topic.flush()
+            topic.file.close()
         if truth is not None:
             (self.folder / TRUTH).write_bytes(orjson.dumps(truth, option=orjson.OPT_INDENT_2) + b"\n")
         manifest = Manifest(
@@ -109,8 +124,8 @@ class RecordingWriter:
             name=about.name,
             description=about.description,
             start_us=about.start_us,
-            end_us=max([about.end_us, *self.last_us.values()]),
-            topics=self.counts,
+            end_us=max([about.end_us, *(topic.last_us for topic in self.files.values())]),
+            topics={name: topic.count for name, topic in self.files.items()},
             origin=about.origin,
             licence=about.licence,
         )
@@ -118,9 +133,6 @@ class RecordingWriter:
         if self.archive:
             self._pack()
         return manifest
-
-    def _file_name(self, topic: str) -> str:
-        return f"{topic}.ndjson.zst" if self.compress else f"{topic}.ndjson"
 
     def _pack(self) -> None:
         name = self.path.name.removesuffix(ARCHIVE)

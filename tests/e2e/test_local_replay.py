@@ -95,7 +95,7 @@ def write(path: Path, rows: list[tuple[str, Row]], source: Path) -> Path:
     with Recording(source) as recording, RecordingWriter(path, compress=False) as writer:
         manifest = recording.manifest
         for topic, row in rows:
-            writer.last_us.pop(topic, None)  # lines out of order are what is to be tested
+            (writer.files.get(topic) or writer.open_topic(topic)).last_us = 0  # lines out of order are to be tested
             writer.write(topic, row["key"], row["arrival_us"], row["value"])
         writer.finish(manifest)
     return path
