@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -33,10 +34,10 @@ def real(values: Iterable[float | None]) -> pl.Series:
 
 
 def text(values: Iterable[str | None]) -> pl.Series:
-    """Strings; None is unknown. A word that all rows share, as most of provenance, is not read row by row."""
+    """Strings; None is unknown. Of a word that all rows share, as most of provenance, the series has it once."""
     listed = _listed(values)
     if len(listed) > 1 and listed[0] == listed[-1] and listed.count(listed[0]) == len(listed):
-        return pl.repeat(listed[0], len(listed), dtype=pl.String, eager=True)
+        listed = listed[:1]
     return pl.Series(values=listed, dtype=pl.String)
 
 
@@ -71,6 +72,16 @@ def _plain(item: Any) -> Any:
 _JSON = msgspec.json.Encoder(enc_hook=_plain)
 
 
+def _of_rows(series: pl.Series, index: npt.NDArray[np.int64]) -> pl.Series:
+    """The column of rows, of which row i belongs to message ``index[i]``."""
+    return _of_length(series, len(index)) if len(series) == 1 else series.gather(index)
+
+
+def _of_length(series: pl.Series, length: int) -> pl.Series:
+    """The series; what it has once because all rows share it is repeated."""
+    return series.new_from_index(0, length) if len(series) == 1 and length != 1 else series
+
+
 class Batch:
     """Messages of one topic. ``values`` are in order of arrival; their rows stand in the same order."""
 
@@ -83,14 +94,17 @@ class Batch:
 
         ``t_us`` is the message's unless ``own`` or ``rows`` bring one. Without ``rows`` a message is one row.
         """
-        messages = pl.DataFrame({**self._provenance(), **own})
         if rows is None or counts is None:
-            return messages.with_columns(item=pl.lit(0, dtype=pl.UInt32))
+            rows, counts = {}, [1] * len(self.values)
         sizes = np.asarray(counts, dtype=np.int64)
         index = np.repeat(np.arange(len(sizes)), sizes)
         first = np.cumsum(sizes) - sizes
-        item = pl.Series(values=(np.arange(len(index)) - first[index]).astype(np.uint32))
-        return messages[index].with_columns(item=item, **rows)
+        columns = {"item": pl.Series(values=(np.arange(len(index)) - first[index]).astype(np.uint32))}
+        for name, series in {**self._provenance(), **own}.items():
+            if name not in rows:
+                columns[name] = _of_rows(series, index)
+        columns |= {name: _of_length(series, len(index)) for name, series in rows.items()}
+        return pl.DataFrame(columns)
 
     def _provenance(self) -> dict[str, pl.Series]:
         values = self.values
