@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -31,12 +32,14 @@ def kafka_settings(broker: str, partitions: int, prefix: str = "") -> KafkaSetti
     )
 
 
-def toy_settings(broker: str, folder: Path, partitions: int = 4, checkpoint_s: float = 5.0) -> Settings:
+def toy_settings(
+    broker: str, folder: Path, partitions: int = 4, store: Literal["memory", "rocksdb"] = "memory"
+) -> Settings:
     """Settings of the toy pipeline."""
     return Settings(
         kafka=kafka_settings(broker, partitions),
         worker=WorkerSettings(
-            stages=tuple(TOYS), pipeline=tuple(TOYS), checkpoint_s=checkpoint_s, data_dir=str(folder / "data")
+            stages=tuple(TOYS), pipeline=tuple(TOYS), checkpoint_s=5.0, data_dir=str(folder / "data"), store=store
         ),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -39,11 +40,17 @@ class Disturbances:
             self.done.append(f"killed {program.name}")
 
 
-def test_a_worker_that_is_killed_and_started_again_says_the_same(broker: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", ["memory", "rocksdb"])
+def test_a_worker_that_is_killed_and_started_again_says_the_same(
+    broker: str, tmp_path: Path, store: Literal["memory", "rocksdb"]
+) -> None:
+    if store == "rocksdb":
+        pytest.importorskip("rocksdict", reason="the extra rocksdb is not installed")
     recording = write_toy_recording(tmp_path / "recording", SECONDS, shuffled_by=3)
     worker = toy_worker()
     disturb = Disturbances(kills=[(25, worker)])
-    found = toys_over_kafka(recording, toy_settings(broker, tmp_path), Cast((worker,), stages=TOYS, meanwhile=disturb))
+    cast = Cast((worker,), stages=TOYS, meanwhile=disturb)
+    found = toys_over_kafka(recording, toy_settings(broker, tmp_path, store=store), cast)
     assert disturb.done == ["killed work"]
     assert_same(found, toys_locally(recording))
 
