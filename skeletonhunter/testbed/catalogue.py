@@ -1,7 +1,7 @@
 """Which scenario stands behind a permanent id? Subject, size and seed decide everything.
 
 A subject is ``issue-<nn>-<issue>``, ``monitor-<kind>``, ``control-healthy``, ``control-congested``,
-``double-two_faults`` or ``double-both_layers``. Sizes are fabrics of 64 (s), 128 (m) and 384 (l) RNICs. The job, the
+``double-two_faults`` or ``double-both_layers``. Sizes are fabrics of 64 (s), 128 (m) and 256 (l) RNICs. The job, the
 cabling and how good the telemetry is are drawn by the seed from what clusters really run; the fault draws its own
 place, onset and severity.
 """
@@ -24,8 +24,8 @@ from skeletonhunter.testbed.scenario import (
     TelemetryPlan,
 )
 
-HOSTS = {"s": 8, "m": 16, "l": 48}
-SECONDS = 200
+HOSTS = {"s": 8, "m": 16, "l": 32}
+SECONDS = 180
 RNICS_PER_CONTAINER = np.array([0.8, 2.3, 0.3, 8.9, 0.9, 2.7, 1.0, 83.1]) / 100.0
 """Share of containers with 1 to 8 RNICs (the paper)."""
 
