@@ -56,6 +56,10 @@ class Structure:
         """The edges without their kinds."""
         return frozenset((a, b) for a, b, _ in self.edges)
 
+    def is_resolved(self) -> bool:
+        """Whether every group's part in the job is known."""
+        return all(group.kind != "unknown" for group in self.groups)
+
 
 @dataclass(frozen=True, slots=True)
 class Inference:

@@ -57,7 +57,7 @@ def _review(state: JobState, look: Inference, t_us: int, parameters: SkeletonPar
     """A look at the traffic of a job that has, or had, a trusted skeleton."""
     if look.structure.pairs() >= state.structure.pairs():
         state.candidate, state.supported_us = None, t_us
-        if look.structure.pairs() == state.structure.pairs():
+        if look.structure.pairs() == state.structure.pairs() and not state.structure.is_resolved():
             state.structure = look.structure
     elif state.candidate is not None and agree(state.candidate, look.structure):
         state.structure, state.candidate = larger(state.candidate, look.structure), None

@@ -1,9 +1,10 @@
 """Whose sent bursts are whose received bursts? Partners of each endpoint from the time and size of what both report.
 
 A transfer from A to B is a burst sent by A and a burst received by B with the same start, end and bytes, up to the
-errors of their clocks and of their edge detection. Bursts of one size on one rail make a *class*. For each burst that
-A sends, S = the endpoints that received such a burst at that time. What A does in a class is one of two things:
-- a collective: the same partners every time. They are those in nine tenths of its sets;
+errors of their clocks and of their edge detection. Bursts of about one size on one rail make a *class*. For each
+burst that A sends, S = the endpoints that received such a burst at that time. What A does in a class is one of two
+things:
+- a collective: the same partners every time. They are those in half of its sets, as edges may be too blunt to see some;
 - messages to few targets in turn: S is then one of few sets that come back again and again, sometimes with a
   bystander that happened to receive the same at the same time. The smallest recurring sets are the targets; a set that
   contains one of them is that one plus bystanders.
@@ -29,7 +30,12 @@ from skeleton.bursts import BurstSeries
 SAME_SIZE = 0.01
 """Relative difference of bytes up to which two bursts may be the same transfer."""
 
+CLASS_STEP = 0.05
+"""Sizes that differ by less belong to one class: the same operation moves a little more in a longer step."""
+
 ALWAYS = 0.9
+OFTEN = 0.5
+POSSIBLE = 0.15
 RECURRING = 0.1
 LEAST_BURSTS = 3
 """A class of which an endpoint sent fewer bursts says nothing."""
@@ -39,12 +45,16 @@ SHARPEST_US, BLUNTEST_US = 200.0, 60_000.0
 
 @dataclass(frozen=True, slots=True)
 class Partners:
-    """What one endpoint (row) does in one class: ``sets`` of partner rows, each those of a collective or a target."""
+    """What one endpoint (row) does in one class: ``sets`` of partner rows, each those of a collective or a target.
+
+    ``possible``: all rows that received too often to be ruled out.
+    """
 
     row: int
     size: float
     bursts: int
     sets: tuple[tuple[int, ...], ...]
+    possible: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +84,16 @@ class Matches:
     messages_explained: float
 
     def message_pairs(self) -> frozenset[tuple[int, int]]:
-        """Pairs of rows, the lesser first, that may pass messages."""
+        """Pairs of rows, the lesser first, of which one sends the other messages, as far as can be told."""
         sets = [(p.row, found) for one in self.classes if not one.collective for p in one.partners for found in p.sets]
         return frozenset((min(row, other), max(row, other)) for row, found in sets for other in found)
+
+    def possible_pairs(self) -> frozenset[tuple[int, int]]:
+        """Pairs of rows, the lesser first, that can't be ruled out to pass messages."""
+        found = [
+            (p.row, other) for one in self.classes if not one.collective for p in one.partners for other in p.possible
+        ]
+        return frozenset((min(row, other), max(row, other)) for row, other in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +156,7 @@ def _classes(size: NDArray[np.float64]) -> NDArray[np.int64]:
     """A number per burst: sizes that form a chain of small steps are one class."""
     order = np.argsort(size, kind="stable")
     ordered = np.maximum(size[order], 1.0)
-    steps = np.concatenate([[0], np.cumsum(ordered[1:] > ordered[:-1] * (1.0 + SAME_SIZE))])
+    steps = np.concatenate([[0], np.cumsum(ordered[1:] > ordered[:-1] * (1.0 + CLASS_STEP))])
     kinds = np.empty(len(size), dtype=np.int64)
     kinds[order] = steps
     return kinds
@@ -159,11 +176,12 @@ def _match_class(going: _Table, coming: _Table, rows: int, clock_us: float) -> t
     for row in np.unique(going.row):
         mine = np.nonzero(going.row == row)[0]
         if len(mine) >= LEAST_BURSTS:
-            sets = _recurring(met[mine])
-            partners.append(Partners(int(row), float(np.median(going.size[mine])), len(mine), sets))
+            sets = _recurring(met[mine], OFTEN if together >= ALWAYS else ALWAYS)
+            possible = tuple(int(other) for other in np.nonzero(met[mine].mean(axis=0) >= POSSIBLE)[0])
+            partners.append(Partners(int(row), float(np.median(going.size[mine])), len(mine), sets, possible))
             hit = np.zeros(len(mine), dtype=bool)
             for found in sets:
-                hit |= met[mine][:, list(found)].all(axis=1)
+                hit |= met[mine][:, list(found)].mean(axis=1) >= OFTEN
             matched[mine] = True if hit.mean() >= ALWAYS else hit
     size = float(np.median(going.size)) if len(own) else 0.0
     return BurstClass(size, together, tolerance_us, tuple(partners)), matched
@@ -204,9 +222,12 @@ def _meetings(going: _Table, coming: _Table, rows: int, tolerance_us: float) -> 
     return met
 
 
-def _recurring(met: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:
-    """The partner sets behind the sets of one endpoint in one class, shape (bursts, rows)."""
-    constant = np.nonzero(met.mean(axis=0) >= ALWAYS)[0]
+def _recurring(met: NDArray[np.bool_], share: float) -> tuple[tuple[int, ...], ...]:
+    """The partner sets behind the sets of one endpoint in one class, shape (bursts, rows).
+
+    Rows that are in at least this share of them are constant partners.
+    """
+    constant = np.nonzero(met.mean(axis=0) >= share)[0]
     if len(constant):
         return (tuple(int(row) for row in constant),)
     found: list[tuple[int, ...]] = []

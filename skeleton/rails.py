@@ -11,7 +11,7 @@ Where replicas are known, matched bursts then tell which endpoints of a stage ha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,10 +115,6 @@ def _matched(traffic: RailTraffic) -> RailFinding | None:
 def _paired(traffic: RailTraffic, joints: Joints, clarity: float) -> RailFinding:
     """The finding for known pipelines, with what bursts add to it."""
     stages = tuple(tuple(sorted(stage)) for stage in zip(*joints.chains, strict=True))
-    circles: Circles = ()
-    if traffic.matches is not None and traffic.matches.explained >= EXPLAINED:
-        collectives = find_collectives(traffic.matches)
-        circles = _circles(traffic, collectives, stages) if collectives.complete else ()
     shared = traffic.matches is not None and ends_meet(traffic.matches, joints.chains)
     shared = shared or _ends_carry_more(traffic.grid_tx, [list(stage) for stage in stages])
     return RailFinding(
@@ -127,7 +123,7 @@ def _paired(traffic: RailTraffic, joints: Joints, clarity: float) -> RailFinding
         "paired",
         tuple(_members(traffic, stage) for stage in stages),
         tuple(_members(traffic, chain) for chain in joints.chains),
-        circles,
+        _seen_circles(traffic, stages),
         _pairs(traffic, _seen(traffic, joints.links())),
         _pairs(traffic, joints.end_links()) if shared and len(stages) > 2 else (),
         ordered=True,
@@ -140,13 +136,22 @@ def _seen(traffic: RailTraffic, links: tuple[tuple[int, int], ...]) -> tuple[tup
     matches = traffic.matches
     if matches is None or matches.messages_explained < EXPLAINED:
         return links
-    messages = matches.message_pairs()
+    messages = matches.possible_pairs()
     used = tuple((a, b) for a, b in links if (min(a, b), max(a, b)) in messages)
     return used if {row for pair in used for row in pair} == {row for pair in links for row in pair} else links
 
 
 def _pairs(traffic: RailTraffic, rows: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     return tuple((traffic.members[a], traffic.members[b]) for a, b in rows)
+
+
+def _seen_circles(traffic: RailTraffic, stages: tuple[Rows, ...]) -> Circles:
+    """Groups that bursts show, if they show everything; none: not known."""
+    matches = traffic.matches
+    if matches is None or matches.explained < EXPLAINED:
+        return ()
+    collectives = find_collectives(matches)
+    return _circles(traffic, collectives, stages) if collectives.complete else ()
 
 
 def _circles(traffic: RailTraffic, collectives: Collectives, stages: tuple[tuple[int, ...], ...]) -> Circles:
@@ -200,15 +205,18 @@ def _stages(traffic: RailTraffic, period_s: float) -> RailFinding | None:
     order, ordered = tuple(range(len(partition.groups))), len(partition.groups) == 2
     if not ordered:
         order, ordered = _agreed_order(traffic.grid_tx, partition.groups, max(int(period_s / 4), 2))
-    groups = [partition.groups[group] for group in order]
-    stages = tuple(_members(traffic, group) for group in groups)
-    shared = ordered and _ends_carry_more(traffic.grid_tx, [list(group) for group in groups])
+    groups = tuple(partition.groups[group] for group in order)
+    neighbours = pairwise(groups) if ordered else combinations(groups, 2)
+    links = tuple(pair for a, b in neighbours for pair in product(a, b))
+    shared = ordered and len(groups) > 2 and _ends_carry_more(traffic.grid_tx, [list(group) for group in groups])
     return RailFinding(
         traffic.rail,
         traffic.members,
         "staged",
-        stages,
-        end_links=tuple(product(stages[0], stages[-1])) if shared else (),
+        tuple(_members(traffic, group) for group in groups),
+        circles=_seen_circles(traffic, groups),
+        links=_pairs(traffic, _seen(traffic, links)),
+        end_links=_pairs(traffic, tuple(product(groups[0], groups[-1]))) if shared else (),
         ordered=ordered,
         clarity=1.0 - 1.0 / partition.separation**2,
     )

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise, product
+from itertools import combinations
 from typing import Literal
 
 from schemas.skeletons import Edge, Group
@@ -75,17 +75,8 @@ def build_edges(findings: Iterable[RailFinding], membership: Membership) -> tupl
 
 
 def _pairs(finding: RailFinding) -> list[tuple[str, Iterable[tuple[int, int]]]]:
-    found: list[tuple[str, Iterable[tuple[int, int]]]] = []
-    if finding.knowledge == "staged":
-        found += [("pp", product(a, b)) for a, b in _adjacent(finding)]
-    found += [("pp", finding.links), ("emb", finding.end_links)]
+    found: list[tuple[str, Iterable[tuple[int, int]]]] = [("pp", finding.links), ("emb", finding.end_links)]
     return found + [(kind, combinations(group, 2)) for kind, group in finding.collective_groups()]
-
-
-def _adjacent(finding: RailFinding) -> Iterable[tuple[Members, Members]]:
-    if finding.ordered:
-        return pairwise(finding.stages)
-    return combinations(finding.stages, 2)
 
 
 def _names(indices: Sequence[int], membership: Membership) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import product
 
 from skeleton.membership import Membership
 from skeleton.structure import RailFinding, build_edges, build_groups
@@ -35,13 +36,11 @@ def test_circles_replace_the_cliques_of_stages() -> None:
     assert found["ab"] == "ep" and found["cd"] == "dp" and "ef" not in found
 
 
-def test_unknown_replicas_keep_all_pairs_of_neighbouring_stages() -> None:
-    found = edges(RailFinding(0, ALL, "staged", STAGES, ordered=True))
-    assert {pair for pair, kind in found.items() if kind == "pp"} == {"ac", "ad", "bc", "bd", "ce", "cf", "de", "df"}
-
-
-def test_unknown_order_keeps_all_pairs_of_stages() -> None:
-    assert len(edges(RailFinding(0, ALL, "staged", STAGES, ordered=False))) == 15
+def test_links_between_stages_are_kept_whoever_they_belong_to() -> None:
+    links = tuple(product(STAGES[0], STAGES[1]))
+    found = edges(RailFinding(0, ALL, "staged", STAGES, links=links, ordered=True))
+    assert {pair for pair, kind in found.items() if kind == "pp"} == {"ac", "ad", "bc", "bd"}
+    assert {pair for pair, kind in found.items() if kind == "dp"} == {"ab", "cd", "ef"}
 
 
 def test_nothing_known_keeps_the_rail() -> None:
