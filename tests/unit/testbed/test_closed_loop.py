@@ -66,8 +66,6 @@ def test_the_command_simulates_a_file(tmp_path: Path) -> None:
     file = tmp_path / "scenario.toml"
     fabric = "[fabric]\nhosts = 2\nrails = 2\nhosts_per_leaf = 1\n"
     file.write_text(f'name = "tiny"\nseconds = 30\n{fabric}[[jobs]]\ntp = 2\npp = 1\ndp = 2\n')
-        'name = "tiny"\nseconds = 30\n[fabric]\nhosts = 2\nrails = 2\nhosts_per_leaf = 1\n[[jobs]]\ntp = 2\npp = 1\ndp = 2\n'
-    )
     done = run("simulate", str(file), "-o", str(tmp_path / "rec.tar.zst"), "--open-loop", "--json")
     assert done.returncode == 0, done.stderr
     printed = orjson.loads(done.stdout)
