@@ -68,10 +68,10 @@ async def count_only(setup: Any, topics: tuple[str, ...], messages: int) -> None
     import faust
 
     from streams.app import _configuration
-    from streams.faust_transport import use_fetch_wait
+    from streams.faust_transport import use_own_consumer
 
     app = faust.App(f"{setup.prefix}empty", **_configuration(setup))
-    use_fetch_wait(app, setup.fetch_wait_ms)
+    use_own_consumer(app, setup.fetch_wait_ms)
     channel = app.topic(
         *[setup.prefix + topic for topic in topics], key_serializer="raw", value_serializer="raw", acks=False
     )

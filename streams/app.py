@@ -13,7 +13,7 @@ from typing import Any
 
 import faust
 
-from streams.faust_transport import use_fetch_wait
+from streams.faust_transport import use_own_consumer
 from streams.runner import TICKS
 from streams.setup import WorkerSetup
 from streams.stages import STAGES, Stage
@@ -36,7 +36,7 @@ def build_app(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES) -> faust
         StoreError: the store that was asked for is not installed.
     """
     app = faust.App(setup.group, **_configuration(setup))
-    use_fetch_wait(app, setup.fetch_wait_ms)
+    use_own_consumer(app, setup.fetch_wait_ms)
     table = app.Table(TABLE, partitions=setup.partitions, key_type=bytes, value_type=bytes)
     worker = Worker(app, table, setup, pipeline(setup.pipeline, setup.partitions, stages))
     for stage in setup.stages:

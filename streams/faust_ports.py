@@ -96,10 +96,9 @@ def record_of(message: Any, prefix_length: int) -> Record:
     )
 
 
-async def commit(app: faust.App, prefix: str, offsets: Mapping[Spot, int]) -> None:
-    """Commits offsets of partitions that are still assigned; others are left alone."""
-    if offsets:
-        await app.consumer._commit(_by_tp(prefix, offsets))
+async def commit(app: faust.App, prefix: str, offsets: Mapping[Spot, int]) -> bool:
+    """Commits offsets of partitions that are still assigned; others are left alone. False = it was not possible."""
+    return not offsets or bool(await app.consumer._commit(_by_tp(prefix, offsets)))
 
 
 async def rewind(app: faust.App, prefix: str, offsets: Mapping[Spot, int]) -> None:

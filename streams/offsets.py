@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 Spot = tuple[str, int]
 """(topic without prefix, partition)"""
@@ -20,6 +20,10 @@ class SharedOffsets:
         for topic, offset in safe.items():
             self._safe.setdefault((topic, partition), {})[stage] = offset
             self._changed.add((topic, partition))
+
+    def put_back(self, spots: Iterable[Spot]) -> None:
+        """What was taken could not be committed; it is to be taken again, as far as it is still known."""
+        self._changed.update(spot for spot in spots if spot in self._safe)
 
     def forget(self) -> None:
         """The partitions were taken away."""

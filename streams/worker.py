@@ -136,4 +136,6 @@ class Worker:
     async def commit(self) -> None:
         """Moves the group's offsets."""
         if self.runners and not self.app.rebalancing:
-            await commit(self.app, self.setup.prefix, self.offsets.take())
+            offsets = self.offsets.take()
+            if not await commit(self.app, self.setup.prefix, offsets):
+                self.offsets.put_back(offsets)

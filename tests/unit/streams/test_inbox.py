@@ -102,3 +102,8 @@ def test_of_stages_that_share_a_topic_the_slowest_decides() -> None:
     assert shared.take() == {}
     shared.let_go("b", 0, {"raw": 9})
     assert shared.take() == {("raw", 0): 5}
+    shared.put_back([("raw", 0), ("gone", 1)])
+    assert shared.take() == {("raw", 0): 5}
+    shared.forget()
+    shared.put_back([("raw", 0)])
+    assert shared.take() == {}
