@@ -15,11 +15,12 @@ from skeletonhunter.scoring import Score
 
 
 class RunStamp(Struct, frozen=True, kw_only=True):
-    """When the scenario was run, and how long its parts took, seconds. Not a result."""
+    """When the scenario was run, and how long its parts took, seconds; ``cpu_s`` of both together. Not a result."""
 
     finished: str
     simulate_s: float
     diagnose_s: float
+    cpu_s: float
 
 
 class ScenarioResult(Struct, frozen=True, kw_only=True):

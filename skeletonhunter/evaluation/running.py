@@ -76,7 +76,7 @@ def _run_all(
 def run_scenario(scenario: Scenario, workbench: Workbench, fingerprint: str) -> ScenarioResult:
     """Simulates, diagnoses and scores one scenario; an error becomes the result."""
     folder = Path(tempfile.mkdtemp(prefix=f"{scenario.id}-"))
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     try:
         recording = workbench.simulate(scenario, folder)
         simulated = time.perf_counter()
@@ -92,5 +92,6 @@ def run_scenario(scenario: Scenario, workbench: Workbench, fingerprint: str) -> 
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         simulate_s=round(simulated - started, 3),
         diagnose_s=round(ended - simulated, 3),
+        cpu_s=round(time.process_time() - worked, 3),
     )
     return ScenarioResult(scenario=scenario.id, fingerprint=fingerprint, score=verdict, run=stamp)

@@ -71,7 +71,7 @@ def parse_scenario(text: str) -> Scenario:
 
 _SEEDS: dict[CampaignName, dict[Size, range]] = {
     "quick": {"s": range(1, 2)},
-    "full": {"s": range(1, 13), "m": range(13, 19), "l": range(19, 21)},
+    "full": {"s": range(1, 15), "m": range(15, 20), "l": range(20, 21)},
 }
 """Seeds per size. Every subject of the full campaign has twenty; quick is a part of full."""
 
