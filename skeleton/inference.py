@@ -217,7 +217,7 @@ def _rail_evidence(findings: list[RailFinding], clarity: float) -> dict[str, obj
 
 def _describe(findings: list[RailFinding], period: Period) -> str:
     texts = {
-        "paired": "pipelines identified by the balance of sent and received bytes",
+        "paired": "pipelines identified by the balance of sent and received bytes or by matched bursts",
         "staged": "stages told apart by their traffic; which endpoints form a replica is not known, "
         "so all pairs of neighbouring stages are kept",
         "single": "one group, no pipeline",
