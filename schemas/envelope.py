@@ -68,9 +68,8 @@ def same_lengths(**columns: tuple[object, ...] | None) -> None:
     Raises:
         ValueError: naming the columns and their lengths.
     """
-    lengths = {name: len(column) for name, column in columns.items() if column is not None}
-    if len(set(lengths.values())) > 1:
-        listing = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+    if len({len(column) for column in columns.values() if column is not None}) > 1:  # runs per message: kept cheap
+        listing = ", ".join(f"{name} has {len(column)}" for name, column in columns.items() if column is not None)
         raise ValueError(f"columns of one table must have one length: {listing}")
 
 
