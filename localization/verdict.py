@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import exp
 
 from localization.cases import Clue, Outcome
-from localization.scene import Scene, listing
+from localization.scene import Scene, in_seconds, listing
 from localization.signatures import ACTION_OF_ISSUE, CLASS_OF_COMPONENT, CLASS_OF_ISSUE
 from localization.topology import Topology
 from schemas.diagnosis import Action, Candidate, ComponentClass, Evidence, IncidentKind, IssueId, TracePass
@@ -195,7 +195,8 @@ def _evidence(scene: Scene, outcomes: list[Outcome]) -> tuple[Evidence, ...]:
             topic="anomalies",
             t_us=anomaly.detected_us,
             ref=anomaly.anomaly,
-            text=f"{anomaly.src} to {anomaly.dst}: {anomaly.symptom} since {anomaly.onset_us} us ({anomaly.detector})",
+            text=f"{anomaly.src} to {anomaly.dst}: {anomaly.symptom} "
+            f"from {in_seconds(anomaly.onset_us, scene.onset_us)} ({anomaly.detector})",
         )
         for anomaly in sorted(scene.case.members(), key=lambda anomaly: (anomaly.onset_us, anomaly.anomaly))
     ]

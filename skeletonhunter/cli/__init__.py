@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 ran and found the input wrong (one clear sentence on stder
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -55,6 +56,7 @@ def _program() -> None:
 
 def main() -> None:
     """Entry point of the program ``skeletonhunter``."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: its threads would only wait for cores
     try:
         build_cli()()
     except InputError as error:
