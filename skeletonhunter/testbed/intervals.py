@@ -55,28 +55,10 @@ class Intervals:
         kept = starts < ends
         return Intervals(starts[kept], ends[kept])
 
-    def clipped(self, until_s: float) -> Intervals:
-        """The part before an instant."""
-        kept = self.start_s < until_s
-        return Intervals(self.start_s[kept], np.minimum(self.end_s[kept], until_s))
-
 
 def always(start_s: float, end_s: float) -> Intervals:
     """One interval."""
     return Intervals(np.array([start_s]), np.array([end_s]))
-
-
-def union(parts: list[Intervals]) -> Intervals:
-    """Whatever lies in any of the parts."""
-    pairs = sorted((float(a), float(b)) for part in parts for a, b in zip(part.start_s, part.end_s, strict=True))
-    merged: list[list[float]] = []
-    for start, end in pairs:
-        if merged and start <= merged[-1][1]:
-            merged[-1][1] = max(merged[-1][1], end)
-        else:
-            merged.append([start, end])
-    table = np.array(merged).reshape(-1, 2)
-    return Intervals(table[:, 0], table[:, 1])
 
 
 def recurring(
