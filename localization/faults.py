@@ -13,7 +13,8 @@ import numpy as np
 
 from localization.arrays import Floats, Ints
 from localization.history import Second
-from localization.likelihood import EDGE_S, MOST_LOSS, survives_with_echo
+from localization.likelihood import EDGE_S, echoed
+from localization.modes import MOST_LOSS
 from localization.routes import RouteTable
 from localization.suspects import Suspect
 from schemas.instants import SECOND_US
@@ -33,6 +34,7 @@ class Fault:
 
     suspect: Suspect
     loss: float
+    hit: float
     since_us: int
     found_us: int
     gain: float
@@ -45,6 +47,11 @@ class Fault:
     recovery: float = 0.0
     bad_us: int = 0
     over_us: int | None = None
+
+    @property
+    def erratic(self) -> bool:
+        """Whether it hits some trains at will."""
+        return self.hit < 1.0
 
     def covers(self, second: Second) -> bool:
         """Whether the fault lasted during that second."""
@@ -76,11 +83,15 @@ def explained_by(faults: list[Fault], second: Second, table: RouteTable, known: 
             chances = echo(second.route[lossy], fault.suspect) if len(lossy) else None
             if chances is not None:
                 lost = second.lost[lossy].astype(np.float64)
-                counts = lost, second.sent[lossy] - lost
-                p[lossy] = 1.0 - survives_with_echo(counts, 1.0 - p[lossy], fault.loss, chances)
+                by_fault, nats = echoed((lost, second.sent[lossy] - lost), 1.0 - p[lossy], fault)
+                odds = chances * np.exp(nats)
+                p[lossy] += odds / (odds + 1.0 - np.minimum(chances, MOST_LOSS)) * (1.0 - by_fault - p[lossy])
         if fault.covers(second):
             on = crossing_of(fault, second, table)
             p[on] = 1.0 - (1.0 - p[on]) * (1.0 - fault.loss)
+            if fault.erratic:
+                lossy_on = on[second.lost[on] > 0]
+                p[lossy_on] = second.lost[lossy_on] / second.sent[lossy_on]
         elif fault.is_edge(second):
             on = crossing_of(fault, second, table)
             p[on] = np.maximum(p[on], second.lost[on] / second.sent[on])

@@ -17,7 +17,8 @@ from localization.cases import Case, Ends, ends_of
 from localization.evidence import EvidenceStore
 from localization.faults import Fault
 from localization.inference import infer
-from localization.likelihood import Sample, nats_against
+from localization.likelihood import Sample
+from localization.modes import Modes
 from localization.routes import sum_by_suspect
 from localization.scene import Scene
 from localization.search import rank, related
@@ -27,7 +28,7 @@ from schemas.ids import content_id
 from schemas.instants import SECOND_US
 
 SLOW_BY_CHANCE = 1e-3
-SLOW_GRID = np.array([0.06, 0.12, 0.25, 0.5, 0.8, 0.97])
+SLOW = Modes(np.array([0.06, 0.12, 0.25, 0.5, 0.8, 0.97]), np.zeros(0))
 GROUP_NATS = 3.0
 RECENT_S = 10
 EARLY_US = 5 * SECOND_US
@@ -164,6 +165,7 @@ def common_parts(store: EvidenceStore, slow: set[Ends], t_us: int) -> list[tuple
     sample = Sample(
         second=np.zeros(len(lossy), np.int64),
         members=table.members[lossy],
+        route=lossy,
         pair=table.pair[lossy],
         sent=np.ones(len(lossy)),
         lost=np.ones(len(lossy)),
@@ -171,7 +173,7 @@ def common_parts(store: EvidenceStore, slow: set[Ends], t_us: int) -> list[tuple
         against=_healthy(table.members[route[~is_slow]], size),
         expected=SLOW_BY_CHANCE * len(route),
         prior=store.watch.priors(),
-        grid=SLOW_GRID,
+        modes=SLOW,
         echo=lambda _: None,
     )
     chance = log(len(np.unique(sample.members)))
@@ -180,7 +182,7 @@ def common_parts(store: EvidenceStore, slow: set[Ends], t_us: int) -> list[tuple
 
 
 def _healthy(members: Ints, size: int) -> Floats:
-    """What pairs that are not slow say against each suspect, 1 x suspects x grid."""
-    said = nats_against(np.ones(len(members), np.int64), SLOW_GRID)
-    columns = [sum_by_suspect(members, said[:, number], size) for number in range(len(SLOW_GRID))]
+    """What pairs that are not slow say against each suspect, 1 x suspects x modes."""
+    said = SLOW.against(np.ones(len(members), np.int64))
+    columns = [sum_by_suspect(members, said[:, number], size) for number in range(SLOW.size)]
     return np.stack(columns, axis=1)[None]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
-from localization.likelihood import GRID, nats_against
+from localization.modes import MODES
 from localization.routes import RouteTable, sum_by_suspect
 
 LAG_S = 10
@@ -43,12 +43,12 @@ class Second:
         self.against = None
 
     def acquittal(self, table: RouteTable) -> Floats:
-        """``against``, suspects x grid, as many suspects as there were when it was worked out."""
+        """``against``, suspects x modes, as many suspects as there were when it was worked out."""
         if self.against is None:
             clean = self.lost == 0
-            members, said = table.members[self.route[clean]], nats_against(self.sent[clean], GRID)
+            members, said = table.members[self.route[clean]], MODES.against(self.sent[clean])
             size = len(table.suspects.all)
-            columns = [sum_by_suspect(members, said[:, number], size) for number in range(len(GRID))]
+            columns = [sum_by_suspect(members, said[:, number], size) for number in range(MODES.size)]
             self.against = np.stack(columns, axis=1).astype(np.float32)
         return self.against
 

@@ -28,13 +28,14 @@ from localization.likelihood import (
 )
 
 RIVAL_NATS = 3.0
+FINALISTS = 8
 Rank = Callable[[int], tuple[int, str]]
 """Order among suspects that explain the same trains equally well: the smaller one first, then by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The faults found, the level of the background, what every suspect would still add (suspects x grid), and
+    """The faults found, the level of the background, what every suspect would still add (suspects x modes), and
     the best suspect that was left out, with its gain."""
 
     picks: list[Pick]
@@ -60,21 +61,27 @@ def infer(sample: Sample, penalty: float, rank: Rank) -> Explanation:
     p = explained(sample, picks, level)
     found = gains(sample, p, np.arange(sample.against.shape[1]))
     runner_up = _runner_up(sample, found, p, {pick.suspect for pick in picks})
-    return Explanation(picks, level, found.by_loss, runner_up)
+    return Explanation(picks, level, found.by_mode, runner_up)
 
 
 def _best(sample: Sample, found: Gains, p: Floats, bar: tuple[float, set[int]], rank: Rank) -> Pick | None:
-    """The best suspect that more than its strongest pair speaks against."""
+    """The best suspect that more than its strongest pair, in more than one second, speaks against.
+
+    Among the first ``FINALISTS`` also those losses count that only replies can explain.
+    """
     penalty, barred = bar
     worth = found.best + sample.prior
     worth[sorted(barred)] = -np.inf
-    while len(worth) and worth.max() >= penalty:
+    finalists: list[tuple[float, Pick]] = []
+    while len(worth) and worth.max() >= penalty and len(finalists) < FINALISTS:
         suspect = min(np.flatnonzero(worth >= worth.max() - TIE_NATS).tolist(), key=rank)
         pick = fit(sample, p, suspect, int(found.since[suspect]))
-        if pick.support >= SUPPORT_NATS and pick.pairs > 1:
-            return pick
+        lasting = pick.seconds > 1 or len(sample.against) == 1
+        if pick.support >= SUPPORT_NATS and pick.pairs > 1 and lasting:
+            finalists.append((pick.gain + float(sample.prior[suspect]), pick))
         worth[suspect] = -np.inf
-    return None
+    most = max((total for total, _ in finalists), default=0.0)
+    return next((pick for total, pick in finalists if total >= most - TIE_NATS), None)
 
 
 def _prune(sample: Sample, picks: list[Pick], level: float, penalty: float) -> tuple[list[Pick], float]:
@@ -114,12 +121,15 @@ def _worth(sample: Sample, others: list[Pick], own: list[Pick], level: float) ->
 
 
 def _with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[float, Ints]) -> Pick:
+    """The pick with the suspects that would explain nearly as much in its place."""
     level, tried = known
     pick = picks[number]
-    others = picks[:number] + picks[number + 1 :]
-    found = gains(sample, explained(sample, others, level), tried)
-    near = np.flatnonzero(found.best + sample.prior >= pick.gain + sample.prior[pick.suspect] - RIVAL_NATS)
-    rivals = [(suspect, float(found.best[suspect])) for suspect in near.tolist() if suspect != pick.suspect]
+    p = explained(sample, picks[:number] + picks[number + 1 :], level)
+    found = gains(sample, p, tried)
+    near = np.argsort(-(found.best + sample.prior), kind="stable")[:FINALISTS].tolist()
+    others = [fit(sample, p, suspect, int(found.since[suspect])) for suspect in near if suspect != pick.suspect]
+    floor = pick.gain + float(sample.prior[pick.suspect]) - RIVAL_NATS
+    rivals = [(each.suspect, each.gain) for each in others if each.gain + float(sample.prior[each.suspect]) >= floor]
     return replace(pick, rivals=tuple(sorted(rivals, key=lambda rival: (-rival[1], rival[0]))))
 
 

@@ -1,30 +1,25 @@
 """Which few components explain the lost packets best? A robust likelihood over all trains, with known background
 loss.
  Each packet of a train survives with (1 - p0) prod (1 - q_f) over the faults f that its route crosses from their
-onset on; p0 is the background of the route, q_f the loss at fault f. A train of n packets of which k were lost
-misfits a loss p by its deviance, n KL(k/n || p) nats, but by no more than ``MOST_NATS``: packets of one train are
-not independent, and e^-10 is about how often one is lost, or gets through, for a reason that no model knows. The
-gain of a suspect with loss q since second s is how much less the trains that cross it misfit with it than without
-it, maximised over q (``GRID``) and s. What rests on a single pair of endpoints is never blamed: a suspect that no
-second pair speaks against proves nothing (paper, Algorithm 1).
+onset on; p0 is the background of the route, q_f the loss at fault f. The gain of a suspect since second s, losing
+packets in one of the ``localization.modes``, is how much less the trains that cross it misfit with it than without
+it, maximised over modes and s. What rests on a single pair of endpoints is never blamed: a suspect that no second
+pair speaks against proves nothing (paper, Algorithm 1).
 
-Cost: grid x (lossy trains x suspects per train + seconds x suspects); 5 to 30 ms for a 128-host fabric.
+Cost: modes x (lossy trains x suspects per train + seconds x suspects); 5 to 30 ms for a 128-host fabric.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
+from localization.modes import MOST_LOSS, Modes, misfit
 
-MOST_LOSS = 1.0 - 1e-7
-"""A fault that lets nothing pass; not quite 1, so that a train that passes is a number and not infinite."""
-GRID = np.append(np.append(5e-4 * 1.6 ** np.arange(16), 0.8), [0.97, MOST_LOSS])
-"""Losses that are tried: steps of 1.6, which costs at most 0.03 nats per lost packet."""
-MOST_NATS = 10.0
 MOST_FAULTS = 32
 BACKGROUND_LOSSES = 20.0
 """How many lost packets the background learned before is worth when its level in the window is fitted."""
@@ -35,16 +30,33 @@ ROUNDS = 2
 EDGE_S = 2
 
 
+class Losing(Protocol):
+    """What loses packets: a pick or a known fault."""
+
+    @property
+    def loss(self) -> float:
+        """Share of packets lost (of an erratic one: of the trains that it hit)."""
+
+    @property
+    def hit(self) -> float:
+        """Share of the trains that it hits, 1 unless it is erratic."""
+
+    @property
+    def erratic(self) -> bool:
+        """Whether it hits some trains at will."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Trains of a window. Of the L lossy ones: ``second``, ``members`` (L x width, -1 = none), ``pair``, ``sent``,
-    ``lost``, ``base`` (background loss). Of those without a loss: ``against`` (seconds x suspects x grid, nats).
-    ``expected``: lost packets that the background predicts for all. ``prior``: nats per suspect. ``grid``: losses.
+    """Trains of a window. Of the L lossy ones: ``second``, ``members`` (L x width, -1 = none), ``route``, ``pair``,
+    ``sent``, ``lost``, ``base`` (background loss). Of those without a loss: ``against`` (seconds x suspects x
+    modes, nats). ``expected``: lost packets that the background predicts for all. ``prior``: nats per suspect.
     ``echo``: gives, per lossy train, the chance that its replies cross a suspect; None: that of no train.
     """
 
     second: Ints
     members: Ints
+    route: Ints
     pair: Ints
     sent: Floats
     lost: Floats
@@ -52,51 +64,41 @@ class Sample:
     against: Floats
     expected: float
     prior: Floats
-    grid: Floats
+    modes: Modes
     echo: Callable[[int], Floats | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """A blamed suspect: its loss (``at`` in the grid), first second, gain (nats over leaving it out), nats without
-    its strongest pair, pairs with losses on it, and the suspects that would explain nearly as much in its place.
+    """A blamed suspect: its mode (``at``) and loss, first second, gain (nats over leaving it out), nats without its
+    strongest pair, pairs and seconds with losses on it, and suspects that would explain nearly as much in its place.
     """
 
     suspect: int
     at: int
     loss: float
+    hit: float
     since: int
     gain: float
     support: float = 0.0
     pairs: int = 0
+    seconds: int = 0
     rivals: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def erratic(self) -> bool:
+        """Whether it hits some trains at will."""
+        return self.hit < 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """Per suspect: best gain, the grid's place of its loss, first second; ``by_loss``: suspects x grid."""
+    """Per suspect: best gain, its mode, first second; ``by_mode``: suspects x modes."""
 
     best: Floats
     at: Ints
     since: Ints
-    by_loss: Floats
-
-
-def nats_against(survived: Ints, grid: Floats) -> Floats:
-    """What trains without a loss say against each loss of the grid, trains x grid, at least -``MOST_NATS``."""
-    return np.maximum(survived[:, None] * np.log1p(-grid)[None, :], -MOST_NATS)
-
-
-def misfit(lost: Floats, survived: Floats, p: Floats) -> Floats:
-    """How badly a loss of ``p`` fits lossy trains, nats, at most ``MOST_NATS``."""
-    share = lost / (lost + survived)
-    kept = np.where(survived > 0, survived * (np.log1p(-np.minimum(share, MOST_LOSS)) - np.log1p(-p)), 0.0)
-    return np.asarray(np.minimum(lost * np.log(share / p) + kept, MOST_NATS))
-
-
-def nats_of(lost: Floats, survived: Floats, p: Floats, loss: float) -> Floats:
-    """How much better lossy trains fit with a loss on top of ``p``, nats."""
-    return misfit(lost, survived, p) - misfit(lost, survived, 1.0 - (1.0 - p) * (1.0 - loss))
+    by_mode: Floats
 
 
 def crossing(sample: Sample, suspect: int, since: int) -> Flags:
@@ -107,35 +109,60 @@ def crossing(sample: Sample, suspect: int, since: int) -> Flags:
 def explained(sample: Sample, picks: list[Pick], level: float) -> Floats:
     """Loss of each lossy train that background (times ``level``) and picks explain. A fault begins within a second,
     and a second's messages reach back over the one before: what its trains lost in the ``EDGE_S`` seconds before
-    its onset is its own as well, whatever the share. A train whose replies may cross the fault loses as much of
-    them as it is likely to.
+    its onset is its own as well, whatever the share, and so is everything that an erratic fault's trains have lost.
+    A train whose replies may cross the fault loses by it to the degree that this fits it better.
     """
     survives = 1.0 - np.minimum(sample.base * level, 0.5)
     for pick in picks:
         on = crossing(sample, pick.suspect, pick.since)
         edge = crossing(sample, pick.suspect, pick.since - EDGE_S) & ~on
+        own = edge | on if pick.erratic else edge
+        survives = _survives_echo(sample, survives, pick, on | edge)
         survives = np.where(on, survives * (1.0 - pick.loss), survives)
-        survives = np.where(edge, np.minimum(survives, 1.0 - sample.lost / sample.sent * MOST_LOSS), survives)
-        echo = sample.echo(pick.suspect)
-        if echo is not None:
-            late = (sample.second >= pick.since - EDGE_S) & ~on & ~edge
-            survives = np.where(late, _by_echo(sample, survives, pick.loss, echo), survives)
+        survives = np.where(own, 1.0 - sample.lost / sample.sent * MOST_LOSS, survives)
     return np.asarray(np.clip(1.0 - survives, 1e-12, MOST_LOSS))
 
 
-def _by_echo(sample: Sample, survives: Floats, loss: float, echo: Floats) -> Floats:
-    lost, survived = sample.lost, sample.sent - sample.lost
-    return survives_with_echo((lost, survived), survives, loss, echo)
+def _survives_echo(sample: Sample, survives: Floats, pick: Pick, own: Flags) -> Floats:
+    """Survival with the pick's share in what routes lose that only their replies may lead over it."""
+    echo = sample.echo(pick.suspect)
+    if echo is None:
+        return survives
+    late = (sample.second >= pick.since - EDGE_S) & ~own
+    counts = sample.lost, sample.sent - sample.lost
+    by_fault, nats = echoed(counts, survives, pick)
+    chance = np.minimum(echo, MOST_LOSS)
+    of_route = np.bincount(sample.route, np.where(late, nats, 0.0))[sample.route]
+    odds = chance / (1.0 - chance) * np.exp(np.clip(of_route, -50.0, 50.0))
+    return np.where(late, survives + odds / (1.0 + odds) * (by_fault - survives), survives)
 
 
-def survives_with_echo(counts: tuple[Floats, Floats], survives: Floats, loss: float, echo: Floats) -> Floats:
-    """Survival of lossy trains (``counts``: lost, survived) whose replies cross a fault with chance ``echo``."""
+def echo_gain(sample: Sample, p: Floats, pick: Pick) -> float:
+    """Nats that routes add which lose packets although only their replies may lead over the suspect.
+
+    Not for an erratic one, which could explain anything that way.
+    """
+    echo = sample.echo(pick.suspect)
+    if echo is None or pick.erratic:
+        return 0.0
+    others = (sample.second >= pick.since) & ~crossing(sample, pick.suspect, pick.since) & (echo > 0.0)
+    if not others.any():
+        return 0.0
+    counts = sample.lost[others], (sample.sent - sample.lost)[others]
+    nats = echoed(counts, 1.0 - p[others], pick)[1]
+    routes, place = np.unique(sample.route[others], return_inverse=True)
+    price = np.zeros(len(routes))
+    price[place] = np.log(echo[others])
+    return float(np.maximum(np.bincount(place, nats) + price, 0.0).sum())
+
+
+def echoed(counts: tuple[Floats, Floats], survives: Floats, fault: Losing) -> tuple[Floats, Floats]:
+    """Survival of lossy trains (``counts``: lost, survived) if replies cross a fault, and how much better that fits."""
     lost, survived = counts
-    with np.errstate(divide="ignore"):
-        price = -np.log(echo)
-    without = misfit(lost, survived, np.maximum(1.0 - survives, 1e-12))
-    through = misfit(lost, survived, np.clip(1.0 - survives * (1.0 - loss), 1e-12, MOST_LOSS))
-    return np.where(through + price < without, survives * (1.0 - loss), survives)
+    by_fault = survived / (lost + survived) if fault.erratic else survives * (1.0 - fault.loss)
+    without = misfit(lost, survived, np.clip(1.0 - survives, 1e-12, MOST_LOSS))
+    through = misfit(lost, survived, np.clip(1.0 - by_fault, 1e-12, MOST_LOSS))
+    return np.asarray(by_fault), without - through + float(np.log(fault.hit))
 
 
 def worth_trying(sample: Sample) -> Ints:
@@ -155,31 +182,37 @@ def gains(sample: Sample, p: Floats, tried: Ints) -> Gains:
     place = np.zeros(size + 1, np.int64)
     place[tried + 1] = np.arange(1, len(tried) + 1)
     flat = (sample.second[:, None] * (len(tried) + 1) + place[sample.members + 1]).ravel()
-    by_loss = np.zeros((size, len(sample.grid)))
-    since = np.zeros((size, len(sample.grid)), np.int64)
-    each, survived = np.arange(len(tried)), sample.sent - sample.lost
-    for number, loss in enumerate(sample.grid.tolist()):
-        said = np.repeat(nats_of(sample.lost, survived, p, loss), sample.members.shape[1])
-        total = np.bincount(flat, said, seconds * (len(tried) + 1)).reshape(seconds, -1)[:, 1:]
+    by_mode = np.zeros((size, sample.modes.size))
+    since = np.zeros((size, sample.modes.size), np.int64)
+    each, said = np.arange(len(tried)), sample.modes.say(sample.lost, sample.sent - sample.lost, p)
+    for number in range(sample.modes.size):
+        spread = np.repeat(said[:, number], sample.members.shape[1])
+        total = np.bincount(flat, spread, seconds * (len(tried) + 1)).reshape(seconds, -1)[:, 1:]
         suffix = (total + sample.against[:, tried, number])[::-1].cumsum(axis=0)[::-1]
         first = suffix.argmax(axis=0)
-        since[tried, number], by_loss[tried, number] = first, suffix[first, each]
-    at = by_loss.argmax(axis=1)
+        since[tried, number], by_mode[tried, number] = first, suffix[first, each] + sample.modes.prior[number]
+    at = by_mode.argmax(axis=1)
     every = np.arange(size)
-    return Gains(by_loss[every, at], at, since[every, at], by_loss)
+    return Gains(by_mode[every, at], at, since[every, at], by_mode)
 
 
 def fit(sample: Sample, p: Floats, suspect: int, since: int) -> Pick:
-    """The suspect with the loss that fits best from ``since`` on over ``p``, and what its trains say for it."""
+    """The suspect in the mode that fits best from ``since`` on over ``p``, and what its trains say for it."""
     on = crossing(sample, suspect, since)
-    lost, survived = sample.lost[on], (sample.sent - sample.lost)[on]
-    said = np.stack([nats_of(lost, survived, p[on], loss) for loss in sample.grid.tolist()], axis=1)
-    total = said.sum(axis=0) + sample.against[since:, suspect].sum(axis=0)
-    at = int(total.argmax())
+    lost, sent = sample.lost[on], sample.sent[on]
+    said = sample.modes.say(lost, sent - lost, p[on])
+    total = said.sum(axis=0) + sample.against[since:, suspect].sum(axis=0) + sample.modes.prior
     pairs, place = np.unique(sample.pair[on], return_inverse=True)
-    strongest = float(np.bincount(place, said[:, at]).max()) if len(pairs) else 0.0
-    gain = float(total[at])
-    return Pick(suspect, at, float(sample.grid[at]), since, gain, gain - max(strongest, 0.0), len(pairs))
+    seconds = len(np.unique(sample.second[on]))
+    best: list[Pick] = []
+    for at in sample.modes.best(total):
+        hit = sample.modes.hit_of(at)
+        loss = float(lost.sum() / max(sent.sum(), 1.0)) if hit < 1.0 else float(sample.modes.loss[at])
+        strongest = float(np.bincount(place, said[:, at]).max()) if len(pairs) else 0.0
+        pick = Pick(suspect, at, min(loss, MOST_LOSS), hit, since, float(total[at]), 0.0, len(pairs), seconds)
+        gain = pick.gain + echo_gain(sample, p, pick)
+        best.append(replace(pick, gain=gain, support=gain - max(strongest, 0.0)))
+    return max(best, key=lambda pick: pick.gain)
 
 
 def fit_level(sample: Sample, picks: list[Pick], level: float) -> float:

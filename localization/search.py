@@ -6,15 +6,17 @@ from functools import cache
 
 import numpy as np
 
-from localization.arrays import Floats, Ints
+from localization.arrays import Flags, Floats, Ints
 from localization.faults import Fault, same_trouble
 from localization.inference import Explanation, infer, merge_links
-from localization.likelihood import GRID, Pick, Sample
+from localization.likelihood import Pick, Sample
+from localization.modes import MODES
 from localization.suspects import PRIOR_NATS, Suspect, component_of
-from localization.watch import HEAVY_LOSS, FabricWatch
+from localization.watch import HEAVY_LOSS, REVIEW_S, FabricWatch
 from schemas.instants import SECOND_US
 
 SLOWEST_LOOK_S = 16
+SLOWEST_REVIEW_S = 64
 _RANK = list(PRIOR_NATS)
 
 
@@ -28,6 +30,8 @@ def look(watch: FabricWatch, t_us: int) -> bool:
     changed = _adopt(watch, found, [_fault(watch, pick, t_us) for pick in picks])
     watch.look_gap_s = 1 if changed else min(2 * watch.look_gap_s, SLOWEST_LOOK_S)
     watch.next_look_us = t_us + watch.look_gap_s * SECOND_US
+    watch.review_gap_s = REVIEW_S if changed else min(2 * watch.review_gap_s, SLOWEST_REVIEW_S)
+    watch.review_us = t_us + watch.review_gap_s * SECOND_US
     return changed
 
 
@@ -35,7 +39,7 @@ def sample_of(watch: FabricWatch) -> Sample:
     """The window as input of the search; faults that are over count as background while they lasted."""
     seconds, size = watch.window.seconds, len(watch.routes.suspects.all)
     is_hop, over = watch.hops(), [fault for fault in watch.faults if fault.over_us is not None]
-    against = np.zeros((len(seconds), size, len(GRID)))
+    against = np.zeros((len(seconds), size, MODES.size))
     parts: list[tuple[Ints, Ints, Ints, Ints, Floats]] = []
     expected = 0.0
     for number, second in enumerate(seconds):
@@ -46,10 +50,11 @@ def sample_of(watch: FabricWatch) -> Sample:
         on = np.flatnonzero(second.lost > 0)
         parts.append((np.full(len(on), number), second.route[on], second.sent[on], second.lost[on], p[on]))
     second_of, route, sent, lost, base = (np.concatenate([part[column] for part in parts]) for column in range(5))
-    tried = (watch.parameters.least_loss if watch.warm else HEAVY_LOSS) <= GRID
+    tried = tried_modes(watch)
     return Sample(
         second=second_of.astype(np.int64),
         members=watch.routes.members[route],
+        route=route,
         pair=watch.routes.pair[route],
         sent=sent.astype(np.float64),
         lost=lost.astype(np.float64),
@@ -57,9 +62,14 @@ def sample_of(watch: FabricWatch) -> Sample:
         against=against[:, :, tried],
         expected=expected,
         prior=watch.priors(),
-        grid=GRID[tried],
+        modes=MODES.only(tried),
         echo=cache(lambda suspect: watch.echo_chances(route, watch.routes.suspects.all[suspect])),
     )
+
+
+def tried_modes(watch: FabricWatch) -> Flags:
+    """Which modes are looked for: only heavy loss until the background is known."""
+    return MODES.at_least(watch.parameters.least_loss if watch.warm else HEAVY_LOSS)
 
 
 def rank(watch: FabricWatch, suspect: int) -> tuple[int, str]:
@@ -87,6 +97,7 @@ def _fault(watch: FabricWatch, pick: Pick, t_us: int) -> Fault:
     return Fault(
         suspect=names[pick.suspect],
         loss=pick.loss,
+        hit=pick.hit,
         since_us=watch.window.seconds[pick.since].t_us - SECOND_US,
         found_us=t_us,
         gain=pick.gain,
@@ -147,8 +158,7 @@ def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
             kept.append(old)
     watch.faults = kept + faults
     left = np.zeros_like(watch.score)
-    columns = slice(len(GRID) - found.left.shape[1], None)
-    left[: len(found.left), columns] = np.maximum(0.0, found.left)
+    left[: len(found.left), tried_modes(watch)] = np.maximum(0.0, found.left)
     watch.score = left
     runner = found.runner_up
     watch.runner_up = (watch.routes.suspects.all[runner.suspect], runner.gain, runner.support) if runner else None

@@ -16,9 +16,9 @@ import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.echoes import Echoes
-from localization.faults import Fault, explained_by, follow
+from localization.faults import RECOVERY_NATS, Fault, explained_by, follow
 from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, TrainWindow
-from localization.likelihood import GRID, nats_of
+from localization.modes import MODES
 from localization.parameters import LocalizationParameters
 from localization.routes import RouteTable, sum_by_suspect
 from localization.suspects import PRIOR_NATS, Suspect
@@ -30,15 +30,16 @@ HEAVY_LOSS = 0.05
 MOST_WINDOWS = 1440.0
 LEAST_SHARE = 0.05
 GROWN = 1.2
+REVIEW_S = 2
 
 
 def _scores() -> Floats:
-    return np.zeros((0, len(GRID)))
+    return np.zeros((0, MODES.size))
 
 
 @dataclass(slots=True)
 class FabricWatch:
-    """Trains, background, evidence per suspect (``score``, suspects x losses) and known faults of one fabric.
+    """Trains, background, evidence per suspect (``score``, suspects x modes) and known faults of one fabric.
 
     ``runner_up``: the best suspect that the last search did not blame, its gain, and that without its strongest pair.
     """
@@ -53,6 +54,8 @@ class FabricWatch:
     next_look_us: int = 0
     look_gap_s: int = 1
     looked_at: float = 0.0
+    review_us: int = 0
+    review_gap_s: int = REVIEW_S
     runner_up: tuple[Suspect, float, float] | None = None
     seconds: int = 0
     echoes: Echoes = field(default_factory=Echoes)
@@ -116,7 +119,7 @@ class FabricWatch:
         size = len(self.routes.suspects.all)
         self.background.grow(size)
         if size > len(self.score):
-            self.score = np.concatenate([self.score, np.zeros((size - len(self.score), len(GRID)))])
+            self.score = np.concatenate([self.score, np.zeros((size - len(self.score), MODES.size))])
 
     def hops(self) -> Flags:
         """Suspects that make up the background of a route: directions, and links whose direction is not known."""
@@ -153,8 +156,9 @@ class FabricWatch:
         gain[: len(acquittal)] = acquittal
         members, p = self.routes.members[second.route[lossy]], p[lossy]
         lost, survived = second.lost[lossy].astype(np.float64), (second.sent - second.lost)[lossy].astype(np.float64)
-        for number, loss in enumerate(GRID.tolist()):
-            gain[:, number] += sum_by_suspect(members, nats_of(lost, survived, p, loss), size)
+        said = MODES.say(lost, survived, p)
+        for number in range(MODES.size):
+            gain[:, number] += sum_by_suspect(members, said[:, number], size)
         self.score = np.maximum(0.0, self.score + gain)
 
     def _learn(self, is_hop: Flags) -> None:
@@ -183,8 +187,11 @@ class FabricWatch:
     def is_due(self, t_us: int) -> bool:
         """Whether a suspect has gathered so much evidence that a search is worth its cost.
 
-        After a search in vain the next one waits, unless the evidence has grown by a fifth.
+        After a search in vain the next one waits, unless the evidence has grown by a fifth. Known faults are reviewed
+        now and then: what a second of losses showed may look different after ten.
         """
+        if t_us >= self.review_us and any(fault.recovery < RECOVERY_NATS for fault in self.active()):
+            return True
         worth = self.most_evidence()
         return worth >= self.penalty and (t_us >= self.next_look_us or worth >= GROWN * self.looked_at)
 
@@ -192,7 +199,8 @@ class FabricWatch:
         """Nats of the suspect that most speaks against, its prior included."""
         if not len(self.score):
             return 0.0
-        seen = self.score if self.warm else self.score[:, GRID >= HEAVY_LOSS]
+        worth = self.score + MODES.prior
+        seen = worth if self.warm else worth[:, MODES.at_least(HEAVY_LOSS)]
         return float((seen.max(axis=1) + self.priors()).max())
 
     def priors(self) -> Floats:
