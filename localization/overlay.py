@@ -64,7 +64,8 @@ def _replay(scene: Scene, pair: tuple[str, str], probed: bool) -> Walk:
     ends = f"rnic:{source.host}/{source.rnic}", f"rnic:{target.host}/{target.rnic}"
     sender = scene.store.flows.rnic(source.host, source.rnic)
     here = _Place(f"vif:{pair[0]}", f"vswitch:{source.host}", f"tunnel:{source.host}")
-    out = _walk_out(near, sender, pair, (here, ends), probed)
+    fresh = near.complete_us >= scene.onset_us
+    out = _walk_out(near, sender, pair, (here, ends), probed and fresh)
     if out.culprit is not None or out.result != "passes":
         return out
     if far is None:
@@ -95,8 +96,7 @@ def _walk_out(
     rows = table.chain(pair)
     start = next((place for place in (here.vif, here.vswitch, here.tunnel) if place in rows), None)
     if start is None:
-        held_before = bool(table.of_pair(pair))
-        if held_before and probed:
+        if probed and table.of_pair(pair):
             return Walk("broken chain", here.vswitch, f"{here.vswitch} no longer holds a rule for the pair")
         return Walk("no rows", None, f"{here.vswitch} holds no rule of the pair")
     end, passed, row = _follow(rows, start, {own_rnic, peer_rnic})

@@ -90,7 +90,7 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
         candidates=candidates,
         evidence=evidence,
         trace=trace,
-        action=action_for(kind, component, issue, _fibre(scene, heaps[0])),
+        action=_action(scene, heaps[0], (component, issue), awaited),
         awaited=awaited,
     )
 
@@ -202,6 +202,17 @@ def _evidence(scene: Scene, outcomes: list[Outcome]) -> tuple[Evidence, ...]:
     ]
     found = [evidence for outcome in outcomes for evidence in outcome.evidence]
     return tuple(dict.fromkeys([*anomalies[:4], *found]))[:MOST_EVIDENCE]
+
+
+def _action(scene: Scene, heap: _Heap, blamed: tuple[str, IssueId | None], awaited: bool) -> Action:
+    """What to do; slowness that only a place explains waits for the flow tables that say what is wrong there."""
+    component, issue = blamed
+    kind = heap.clues[0].kind
+    placed = kind == "network_fault" and issue is None and heap.layers <= {"underlay"}
+    if placed and awaited and scene.case.symptom() == "high_latency":
+        why = "flow tables from after the onset are due; they tell the host from its virtual switch and settings"
+        return Action(kind="none", target=None, why=why)
+    return action_for(kind, component, issue, _fibre(scene, heap))
 
 
 def _fibre(scene: Scene, heap: _Heap) -> str | None:
