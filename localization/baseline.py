@@ -73,14 +73,15 @@ def hop_class(hops: Ints) -> Ints:
 
 
 def pair_baseline(pairs: PairTable, sums: PairSums, pools: Pools, sigma_floor: float) -> Baseline:
-    """Baselines of the pairs of a window; a pair whose path got longer or shorter starts anew from the pool."""
+    """Baselines of the pairs of a window; a pair whose path got longer or shorter starts anew."""
     columns, row = pairs.columns, sums.row
     moved = (sums.hops > 0) & (columns.hops[row] > 0) & (sums.hops != columns.hops[row])
     columns.rtt_count[row[moved]] = 0.0
+    columns.moved[row[moved]] = True
     columns.hops[row] = np.where(sums.hops > 0, sums.hops, columns.hops[row])
     pool = hop_class(columns.hops[row])
     own = columns.rtt_count[row]
-    borrowed = np.where(pools.count[pool] >= POOL_LEAST, BORROWED, 0.0)
+    borrowed = np.where((pools.count[pool] >= POOL_LEAST) & ~columns.moved[row], BORROWED, 0.0)
     weight = np.maximum(own + borrowed, 1.0)
     mean = (own * columns.rtt_mean[row] + borrowed * pools.mean[pool]) / weight
     spread = np.where(borrowed > 0.0, BORROWED_SPREAD, 0.0)

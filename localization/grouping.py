@@ -94,12 +94,22 @@ def _is_explained(case: Case, store: EvidenceStore, anomaly: Anomaly) -> bool:
 
 
 def touches(store: EvidenceStore, suspect: Suspect, ends: Ends) -> bool:
-    """Whether trains between two endpoints, either way, cross a suspect."""
+    """Whether trains between two endpoints cross a suspect; of a link in either direction, since replies come back."""
     table = store.watch.routes
-    number, pair = table.suspects.index.get(suspect), table.pair_index.get(ends)
-    if number is None or pair is None:
+    pair = table.pair_index.get(ends)
+    numbers = [table.suspects.index[each] for each in _ways(store, suspect) if each in table.suspects.index]
+    if pair is None or not numbers:
         return False
-    return bool((table.members[np.flatnonzero(table.pair == pair)] == number).any())
+    return bool(np.isin(table.members[np.flatnonzero(table.pair == pair)], numbers).any())
+
+
+def _ways(store: EvidenceStore, suspect: Suspect) -> list[Suspect]:
+    """A link in all its directions; anything else as it is."""
+    cable = store.topology.cables.get(suspect.name)
+    if suspect.kind not in ("direction", "link") or cable is None:
+        return [suspect]
+    ways = [Suspect("direction", cable.link, node) for node in (cable.node_a, cable.node_b)]
+    return [*ways, Suspect("link", cable.link)]
 
 
 def own_faults(book: CaseBook, store: EvidenceStore) -> None:

@@ -1,9 +1,11 @@
 """Overlay pass: does the virtual network forward the pairs' packets? Assumes that the underlay is healthy.
- The forwarding chain of each pair is replayed, both directions, through the newest flow tables: ``vif:<src>`` ->
-``vswitch:`` -> ``tunnel:`` -> ``rnic:`` -> fabric -> ``rnic:`` -> ``tunnel:`` -> ``vswitch:`` -> ``vif:<dst>``. A
-row without a next hop drops, a place seen twice is a loop, a tunnel that ends at another RNIC is wrong: blame
-there. A missing row is a broken chain only at the source's side of the probed direction, since packets that never
-arrive make no rows. An RNIC that lacks a row is the boundary pass's matter.
+
+The forwarding chain of each pair is replayed, both directions, through the newest flow tables: ``vif:<src>`` ->
+``vswitch:`` -> ``tunnel:`` -> ``rnic:`` -> fabric -> ``rnic:`` -> ``tunnel:`` -> ``vswitch:`` -> ``vif:<dst>``. A row
+without a next hop drops, a place seen twice is a loop, a tunnel that ends at another RNIC is wrong: blame there. A
+missing row is a broken chain only at the source's side of the probed direction, since packets that never arrive make no
+rows, and only in a snapshot from after the onset, since idle rules age out. An RNIC that lacks a row is the boundary
+pass's matter.
 """
 
 from __future__ import annotations

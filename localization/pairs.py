@@ -35,9 +35,11 @@ class PairColumns:
     their packets, the instant of the first. ``loss_sent``, ``loss_lost``: the pair's own background, packets.
     ``loss_score``, ``loss_since_us``: the sequential test per alternative. ``rtt_*``: baseline of ln RTT (windows,
     mean, variance); ``recent_*``: its last few windows; ``hops``: path length.
+    ``moved``: the placement changed, so the pair learns its own baseline before it is judged.
     """
 
     live: Flags = field(default_factory=_flags)
+    moved: Flags = field(default_factory=_flags)
     seen_us: Ints = field(default_factory=_ints)
     streak: Ints = field(default_factory=_ints)
     streak_lost: Ints = field(default_factory=_ints)
@@ -107,3 +109,4 @@ class PairTable:
         for spec in fields(PairColumns):
             if spec.name not in ("live", "seen_us"):
                 getattr(self.columns, spec.name)[rows] = 0
+        self.columns.moved[rows] = True
