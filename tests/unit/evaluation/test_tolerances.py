@@ -62,6 +62,15 @@ def test_vanished_figure_fails(known: CampaignReport) -> None:
     assert "not counted any more" in str(found)
 
 
+def test_quarantines_that_nobody_asks_for_any_more_are_no_regression(known: CampaignReport) -> None:
+    assert regressions(known, {"overall.quarantines.unnecessary.share": 0.2}, SLACK) == []
+
+
+def test_confidence_of_a_handful_of_alarms_is_not_guarded(known: CampaignReport) -> None:
+    guarded = [key for key in guarded_figures(known) if key.endswith("calibration.expected_error")]
+    assert guarded == ["overall.calibration.expected_error"]
+
+
 @pytest.mark.parametrize("figure", [key for key in HIGHER_IS_BETTER if key.startswith("detection")])
 def test_each_share_is_guarded_in_the_right_direction(known: CampaignReport, figure: str) -> None:
     key = f"overall.{figure}"
