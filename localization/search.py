@@ -162,7 +162,7 @@ def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
     watch.score = left
     runner = found.runner_up
     watch.runner_up = (watch.routes.suspects.all[runner.suspect], runner.gain, runner.support) if runner else None
-    return now != set(known)
+    return {fault.suspect for fault in watch.active()} != set(known)
 
 
 def related(watch: FabricWatch, one: Suspect, other: Suspect) -> bool:

@@ -201,3 +201,42 @@ def test_a_source_is_silent_after_four_of_its_own_gaps() -> None:
     assert sources.is_silent("slow", BEGIN_US + 72 * SECOND_US)
     assert not sources.is_silent("never seen", BEGIN_US)
     assert CLOCK.source == "ptp"
+
+
+def test_a_known_fault_that_a_review_does_not_find_again_is_no_change() -> None:
+    from localization.evidence import new_evidence
+    from localization.faults import Fault
+    from localization.parameters import LocalizationParameters
+    from localization.search import look
+    from localization.suspects import Suspect
+    from schemas.diagnosis import PairWindows
+    from tests.small_fabric import pairs
+
+    store = new_evidence("f", LocalizationParameters())
+    store.topology.take_fabric(fabric_map())
+    ends = [(endpoint(*src), endpoint(*dst)) for src, dst in pairs()]
+    columns = {"sport": (1,) * len(ends), "sent": (100,) * len(ends), "lost": (0,) * len(ends)}
+    paths = tuple(links_of(src, dst) for src, dst in pairs())
+    for second in range(1, 21):
+        window = PairWindows(
+            **envelope("detection:j", float(second), second),
+            **columns,
+            job="j",
+            window_s=1.0,
+            src=tuple(src for src, _ in ends),
+            dst=tuple(dst for _, dst in ends),
+            path=tuple(range(len(ends))),
+            rtt_us=(None,) * len(ends),
+            paths=paths,
+        )
+        store.take("pair-windows", window)
+        store.close_second(BEGIN_US + second * SECOND_US)
+    now_us = BEGIN_US + 20 * SECOND_US
+    known = next(s for s in store.watch.routes.suspects.all if s.kind == "switch")
+    store.watch.faults = [
+        Fault(known, 0.01, 1.0, now_us - SECOND_US, now_us, 20.0, 10.0, 3, 1000, 10, rivals=(), bad_us=now_us)
+    ]
+    assert isinstance(known, Suspect)
+    assert look(store.watch, now_us) is False
+    assert [fault.suspect for fault in store.watch.active()] == [known]
+    assert store.watch.review_us > now_us + 2 * SECOND_US
