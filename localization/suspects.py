@@ -54,7 +54,7 @@ def suspects_of_path(topology: Topology, src: str, dst: str, path: tuple[str, ..
     if path is None:
         found += _access_only(topology, src, dst)
     else:
-        found += _walk(topology, topology.node_of(src), path)
+        found += _walk(topology, topology.node_of(src) or _first_node(topology, path), path)
     return list(dict.fromkeys(found))
 
 
@@ -75,6 +75,13 @@ def _access_only(topology: Topology, src: str, dst: str) -> list[Suspect]:
         if cable and node and switch:
             found += [Suspect("direction", cable.link, node if outwards else switch), Suspect("switch", switch)]
     return found
+
+
+def _first_node(topology: Topology, path: tuple[str, ...]) -> str | None:
+    """Where a path begins when no endpoint map says so: at the RNIC of its first link."""
+    cable = topology.cables.get(path[0]) if path else None
+    ends = [node for node in (cable.node_a, cable.node_b) if topology.is_rnic(node)] if cable else []
+    return ends[0] if len(ends) == 1 else None
 
 
 def _walk(topology: Topology, start: str | None, path: tuple[str, ...]) -> list[Suspect]:
