@@ -17,7 +17,9 @@ FILE_LINES, FUNCTION_LINES = 300, 40
 
 COMMANDS = "skeletonhunter/cli/"
 
-EXCEPTIONS: dict[str, str] = {}
+EXCEPTIONS: dict[str, str] = {
+    "tests/unit/scoring/cases.py:incident": "one parameter and one line for each field that a hand-made case varies",
+}
 """``path`` or ``path:function`` -> why it may be larger."""
 
 

@@ -148,21 +148,7 @@ def offloading_failure(site: Site) -> Injection:
     chosen = frozenset(mine[n] for n in site.rng.permutation(len(mine))[:kept].tolist())
     both = chosen | {(d, s) for s, d in chosen}
     delay = SOFTWARE_US * site.scaled(0.6, 3.0)
-    warnings = (
-        ()
-        if stale
-        else site.warn(
-            DeviceWarning(
-                site.start_s,
-                member.host,
-                f"rnic:{member.node}",
-                "offload_disabled",
-                f"{member.rnic}: tc rule not offloaded",
-                severity="warning",
-            ),
-            chance=0.4,
-        )
-    )
+    warnings = () if stale else _refusal(site, member)
     effects = Effects(
         impairments=(Impairment(OnPairs(both), when, drop=site.scaled(1e-4, 5e-3), delay_us=delay, spread=0.55),),
         views=(
@@ -179,6 +165,14 @@ def offloading_failure(site: Site) -> Injection:
     )
     variant = "stale" if stale else "refused"
     return _injection(site, "offloading_failure", member, OnPairs(both), when, effects, variant=variant, flows=kept)
+
+
+def _refusal(site: Site, member: Member) -> tuple[DeviceWarning, ...]:
+    """The kernel may say that a rule was not taken."""
+    text = f"{member.rnic}: tc rule not offloaded"
+    device = f"rnic:{member.node}"
+    warning = DeviceWarning(site.start_s, member.host, device, "offload_disabled", text, severity="warning")
+    return site.warn(warning, chance=0.4)
 
 
 def bond_error(site: Site) -> Injection:
