@@ -49,27 +49,6 @@ SIGNATURES: dict[str, Signature] = {
 }
 """By event code; other codes are shown as context only."""
 
-CLASS_OF_ISSUE: dict[IssueId, ComponentClass] = {
-    "crc_error": "switch",
-    "switch_port_down": "switch",
-    "switch_port_flapping": "switch",
-    "switch_offline": "switch",
-    "rnic_hardware_failure": "rnic",
-    "rnic_firmware_unresponsive": "rnic",
-    "rnic_port_down": "rnic",
-    "rnic_port_flapping": "rnic",
-    "offloading_failure": "rnic",
-    "bond_error": "rnic",
-    "gid_change": "rnic",
-    "pcie_nic_error": "host_board",
-    "gpu_direct_rdma_error": "host_board",
-    "not_using_rdma": "virtual_switch",
-    "repetitive_flow_offloading": "virtual_switch",
-    "suboptimal_flow_offloading": "virtual_switch",
-    "container_crash": "container_runtime",
-    "hugepage_misconfiguration": "configuration",
-    "congestion_control_misconfiguration": "configuration",
-}
 CLASS_OF_COMPONENT: dict[str, ComponentClass] = {
     "link": "switch",
     "switch": "switch",

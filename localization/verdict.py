@@ -14,9 +14,18 @@ from math import exp
 
 from localization.cases import Clue, Outcome
 from localization.scene import Scene, in_seconds, listing
-from localization.signatures import ACTION_OF_ISSUE, CLASS_OF_COMPONENT, CLASS_OF_ISSUE
+from localization.signatures import ACTION_OF_ISSUE, CLASS_OF_COMPONENT
 from localization.topology import Topology
-from schemas.diagnosis import Action, Candidate, ComponentClass, Evidence, IncidentKind, IssueId, TracePass
+from schemas.diagnosis import (
+    ISSUE_CLASSES,
+    Action,
+    Candidate,
+    ComponentClass,
+    Evidence,
+    IncidentKind,
+    IssueId,
+    TracePass,
+)
 
 MOST_NATS = 10.0
 OTHER_NATS = 1.5
@@ -184,7 +193,7 @@ def _contradicted(heaps: list[_Heap]) -> bool:
 
 def _class(component: str, issue: IssueId | None) -> ComponentClass | None:
     if issue is not None:
-        return CLASS_OF_ISSUE[issue]
+        return ISSUE_CLASSES[issue]
     return CLASS_OF_COMPONENT.get(component.partition(":")[0])
 
 

@@ -40,6 +40,28 @@ IssueId = Literal[
     "hugepage_misconfiguration",
     "congestion_control_misconfiguration",
 ]
+ISSUE_CLASSES: dict[IssueId, ComponentClass] = {
+    "crc_error": "switch",
+    "switch_port_down": "switch",
+    "switch_port_flapping": "switch",
+    "switch_offline": "switch",
+    "rnic_hardware_failure": "rnic",
+    "rnic_firmware_unresponsive": "rnic",
+    "rnic_port_down": "rnic",
+    "rnic_port_flapping": "rnic",
+    "offloading_failure": "rnic",
+    "bond_error": "rnic",
+    "gid_change": "rnic",
+    "pcie_nic_error": "host_board",
+    "gpu_direct_rdma_error": "host_board",
+    "not_using_rdma": "virtual_switch",
+    "repetitive_flow_offloading": "virtual_switch",
+    "suboptimal_flow_offloading": "virtual_switch",
+    "container_crash": "container_runtime",
+    "hugepage_misconfiguration": "configuration",
+    "congestion_control_misconfiguration": "configuration",
+}
+"""Class of component of each issue, in the paper's order (Table 1)."""
 PassName = Literal["overlay", "underlay", "boundary", "host", "monitor"]
 Verdict = Literal["clean", "suspect", "inconclusive"]
 ActionKind = Literal["quarantine", "clean_fibre", "replace_fibre", "restart", "fix_configuration", "none"]

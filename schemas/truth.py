@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from schemas.diagnosis import ComponentClass, IssueId
+from schemas.diagnosis import IssueId
 from schemas.envelope import InstantUs, Name, Value
 
 MonitorFaultKind = Literal[
@@ -22,29 +22,6 @@ MonitorFaultKind = Literal[
 """Troubles of the monitor. The first four have an incident kind of their name; the last two must stay silent."""
 
 SILENT_MONITOR_FAULTS: frozenset[MonitorFaultKind] = frozenset({"skeleton_transition", "target_not_ready"})
-
-ISSUE_CLASSES: dict[IssueId, ComponentClass] = {
-    "crc_error": "switch",
-    "switch_port_down": "switch",
-    "switch_port_flapping": "switch",
-    "switch_offline": "switch",
-    "rnic_hardware_failure": "rnic",
-    "rnic_firmware_unresponsive": "rnic",
-    "rnic_port_down": "rnic",
-    "rnic_port_flapping": "rnic",
-    "offloading_failure": "rnic",
-    "bond_error": "rnic",
-    "gid_change": "rnic",
-    "pcie_nic_error": "host_board",
-    "gpu_direct_rdma_error": "host_board",
-    "not_using_rdma": "virtual_switch",
-    "repetitive_flow_offloading": "virtual_switch",
-    "suboptimal_flow_offloading": "virtual_switch",
-    "container_crash": "container_runtime",
-    "hugepage_misconfiguration": "configuration",
-    "congestion_control_misconfiguration": "configuration",
-}
-"""Class of component of each issue, in the paper's order (Table 1)."""
 
 ISSUES: tuple[IssueId, ...] = get_args(IssueId)
 """The nineteen issues; number n of the paper is ``ISSUES[n - 1]``."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schemas.diagnosis import ComponentClass
-from schemas.truth import ISSUE_CLASSES, Fault
+from schemas.diagnosis import ISSUE_CLASSES, ComponentClass
+from schemas.truth import Fault
 from skeletonhunter.scoring.facts import RecordingFacts
 
 _CLASSES: dict[str, ComponentClass] = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from schemas.truth import ISSUE_CLASSES, ISSUES
+from schemas.diagnosis import ISSUE_CLASSES
+from schemas.truth import ISSUES
 from skeletonhunter.scoring import Score, score
 from skeletonhunter.scoring.calibration import calibrate
 from skeletonhunter.scoring.confusion import NO_FAULT, confuse
