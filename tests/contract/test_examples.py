@@ -111,8 +111,8 @@ def test_the_committed_schemas_are_the_generated_ones_and_no_others() -> None:
     program = "import json; from skeletonhunter.reference import json_schemas as made; "
     program += "print(json.dumps(made.json_schema_files()))"
     # In an interpreter of its own, as `make docs-reference` does: what other tests did to shared types must not show.
-    generated = subprocess.run([sys.executable, "-c", program], cwd=FOLDER.parent, capture_output=True, check=True).stdout
-    assert committed == json.loads(generated), "run `make docs-reference` and commit what it writes"
+    made = subprocess.run([sys.executable, "-c", program], cwd=FOLDER.parent, capture_output=True, check=True)
+    assert committed == json.loads(made.stdout), "run `make docs-reference` and commit what it writes"
 
 
 def test_schemas_name_themselves_and_describe_every_field() -> None:
