@@ -1,0 +1,1 @@
+"""Which pairs are ill, who is to blame, by which reasoning, on what evidence? Pure."""

@@ -124,12 +124,6 @@ def pairs_of(case: Case, store: EvidenceStore) -> list[tuple[str, str]]:
     if pairs:
         return pairs
     lost: dict[tuple[str, str], int] = {}
-    table = store.watch.routes
-    for fault in [fault for fault in store.watch.faults if fault.suspect in case.faults]:
-        number = table.suspects.index[fault.suspect]
-        for second in store.watch.window.since(fault.since_us):
-            for at in table.crossing(second.route, number).tolist():
-                if second.lost[at]:
-                    src, dst = table.routes[int(second.route[at])][:2]
-                    lost[src, dst] = lost.get((src, dst), 0) + int(second.lost[at])
+    for src, dst, count in store.watch.losses_on(case.faults):
+        lost[src, dst] = lost.get((src, dst), 0) + count
     return sorted(lost, key=lambda pair: (-lost[pair], pair))

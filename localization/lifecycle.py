@@ -74,13 +74,8 @@ def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
 def _endpoints(case: Case, store: EvidenceStore) -> set[str]:
     """Everyone who suffers: ends of ill pairs, and of routes that lose on a fault."""
     found = {endpoint for anomaly in case.anomalies.values() for endpoint in (anomaly.src, anomaly.dst)}
-    table = store.watch.routes
-    for fault in [fault for fault in store.watch.faults if fault.suspect in case.faults]:
-        number = table.suspects.index[fault.suspect]
-        for second in store.watch.window.since(fault.since_us):
-            for at in table.crossing(second.route, number).tolist():
-                if second.lost[at]:
-                    found.update(table.routes[int(second.route[at])][:2])
+    for src, dst, _ in store.watch.losses_on(case.faults):
+        found.update((src, dst))
     return found
 
 

@@ -9,6 +9,7 @@ only heavy loss counts. Cost: about 1 ms a second of event time for 640 trains, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import log
 
@@ -74,6 +75,16 @@ class FabricWatch:
     def active(self) -> list[Fault]:
         """Faults that are not over."""
         return [fault for fault in self.faults if fault.over_us is None]
+
+    def losses_on(self, suspects: list[Suspect]) -> Iterator[tuple[str, str, int]]:
+        """Source, destination and lost packets of each lossy train that crossed a faulty suspect since its fault."""
+        for fault in [fault for fault in self.faults if fault.suspect in suspects]:
+            number = self.routes.suspects.index[fault.suspect]
+            for second in self.window.since(fault.since_us):
+                for at in self.routes.crossing(second.route, number).tolist():
+                    if second.lost[at]:
+                        src, dst = self.routes.routes[int(second.route[at])][:2]
+                        yield src, dst, int(second.lost[at])
 
     def take(self, value: PairWindows) -> Ints:
         """Notes the trains of a message; returns the route of each."""

@@ -1,0 +1,1 @@
+"""The program: command line, settings, recordings, replays, sinks, testbed, scoring, embedded services."""

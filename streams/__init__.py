@@ -1,0 +1,1 @@
+"""The pipeline at work: time, order, stages (pure), and the Faust worker. Importing it imports no Faust."""
