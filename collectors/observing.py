@@ -1,0 +1,75 @@
+"""What does a part of the agent give, and how is it asked? Facts without an envelope, and two ways to get them.
+
+A *collector* is asked every ``period_s`` seconds. A *listener* is asked when its file descriptor has something to read.
+Both return facts; the agent alone adds the envelope (producer, sequence number, clock, fabric), so that no part can
+get provenance wrong. A part that raises ``OSError`` or ``ValueError`` has failed this time: the agent counts it, says
+so in the log, and asks again later, at growing intervals; the other parts do not notice.
+
+Time comes in as ``Now``, so every part runs in tests without waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+
+class Now(Struct, frozen=True):
+    """One moment on two clocks: ``t_us`` since the Unix epoch by the host's clock; ``mono_us`` never steps back."""
+
+    t_us: int
+    mono_us: int
+
+
+class Observed(Struct, frozen=True):
+    """A fact for a topic: the fields of its message beside the envelope.
+
+    ``stream`` names the producer: ``agent:<agent>/<stream>``, one for each topic (and container). ``t_us`` is the
+    end of what the fact covers. ``fields`` are those of the topic's value type, ``job`` and ``tenant`` among them; its
+    key follows from them.
+    """
+
+    topic: str
+    stream: str
+    t_us: int
+    fields: dict[str, Any]
+
+
+class Collector(Protocol):
+    """A part of the agent that is asked at intervals."""
+
+    @property
+    def name(self) -> str:
+        """What the log and the health message call it."""
+
+    @property
+    def period_s(self) -> float:
+        """Seconds between two readings; the agent may ask less often when it has to save."""
+
+    def collect(self, now: Now) -> Iterable[Observed]:
+        """Read the world once.
+
+        Raises:
+            OSError: the device or file is not there or not readable.
+            ValueError: it gave something that can't be understood.
+        """
+
+
+class Listener(Protocol):
+    """A part of the agent that is told of things: a socket, the kernel log."""
+
+    @property
+    def name(self) -> str:
+        """What the log and the health message call it."""
+
+    def fileno(self) -> int:
+        """What to wait for."""
+
+    def receive(self, now: Now) -> Iterable[Observed]:
+        """Take what is there, without waiting.
+
+        Raises:
+            OSError: the source is gone.
+        """
