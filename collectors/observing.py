@@ -5,15 +5,19 @@ Both return facts; the agent alone adds the envelope (producer, sequence number,
 get provenance wrong. A part that raises ``OSError`` or ``ValueError`` has failed this time: the agent counts it, says
 so in the log, and asks again later, at growing intervals; the other parts do not notice.
 
-Time comes in as ``Now``, so every part runs in tests without waiting.
+Time comes in as ``Now``, so every part runs in tests without waiting. What a part may be told or asked beside that it
+says by having the method (``MapReader``, ``PlanFollower``, ``Saver``, ``SelfReporting``); the agent looks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
+
+from schemas.maps import EndpointMap
+from schemas.probing import ProbePlan
 
 
 class Now(Struct, frozen=True):
@@ -73,3 +77,44 @@ class Listener(Protocol):
         Raises:
             OSError: the source is gone.
         """
+
+
+@runtime_checkable
+class MapReader(Protocol):
+    """A part that wants to know which endpoints are on this host: told each map of a job that has some."""
+
+    def take_map(self, endpoint_map: EndpointMap) -> None:
+        """A new map, or a newer version; ``state`` ``ended``: the job is over."""
+
+
+@runtime_checkable
+class PlanFollower(Protocol):
+    """A part that carries out probe plans: told each plan of a job that has endpoints on this host."""
+
+    def take_plan(self, plan: ProbePlan) -> None:
+        """A new plan, or a newer version."""
+
+
+@runtime_checkable
+class Saver(Protocol):
+    """A part that can do with less processor time in a better way than being asked less often."""
+
+    def save(self, factor: int) -> None:
+        """Use about one ``factor``-th of the usual; 1 = as usual. Never nothing."""
+
+
+@runtime_checkable
+class SelfReporting(Protocol):
+    """A part that has something to say in the health message."""
+
+    def report(self) -> SelfReport:
+        """What it has to say now."""
+
+
+class SelfReport(Struct, frozen=True):
+    """For the health message: endpoints in the part's care, GIDs in use, the plan followed, facts it had to drop."""
+
+    covers: tuple[str, ...] = ()
+    gids: dict[str, str] = {}
+    plan_version: int | None = None
+    dropped: int = 0
