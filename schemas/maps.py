@@ -70,6 +70,7 @@ class Node(Value, frozen=True, kw_only=True):
 
     id: Name
     kind: NodeKind
+    addresses: dict[str, str] | None = None
 
 
 class Link(Value, frozen=True, kw_only=True):

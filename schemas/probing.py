@@ -14,6 +14,9 @@ Outcome = Literal["reply", "lost", "not_sent", "target_not_ready"]
 
 RttUs = Annotated[float, Meta(ge=0.0)]
 
+Timestamps = Literal["hardware", "kernel", "software"]
+"""Who took the times that the RTTs of a train were made of; of several the coarsest."""
+
 
 class ProbeResult(Value, frozen=True, kw_only=True):
     """One train of probes to one destination: ``sent`` packets, ``lost`` of them, RTT samples (us) of some replies."""
@@ -29,6 +32,9 @@ class ProbeResult(Value, frozen=True, kw_only=True):
     responder_delay_us: float | None = None
     sport: Annotated[int, Meta(ge=0, le=65535)] | None = None
     path: tuple[str, ...] | None = None
+    late: Count | None = None
+    timestamps: Timestamps | None = None
+    reason: str | None = None
 
     def __post_init__(self) -> None:
         if self.lost > self.sent:
