@@ -33,7 +33,8 @@ class Belief(Struct, frozen=True):
 class TraceRow(Struct, frozen=True, kw_only=True):
     """One job of one recording in one view: its last skeleton, and the way there.
 
-    ``trusted``: updates with state ``trusted``; ``trusted_after_s``: from the first traffic to the first of them;
+    ``edges``: all, not only those on one rail. ``trusted``: updates with that state; ``trusted_at_us``: the first of
+    them, ``trusted_after_s``: the same from the first traffic on;
     ``worst_trusted_recall``: the least recall that was ever trusted; ``beliefs``: for calibration.
     """
 
@@ -42,8 +43,10 @@ class TraceRow(Struct, frozen=True, kw_only=True):
     job: str
     endpoints: int
     score: SkeletonScore
+    edges: int
     updates: int
     trusted: int
+    trusted_at_us: int | None
     trusted_after_s: float | None
     worst_trusted_recall: float | None
     beliefs: tuple[Belief, ...] = ()
@@ -124,8 +127,10 @@ def _row(
         job=names[2],
         endpoints=endpoints,
         score=scored[-1][1],
+        edges=len(scored[-1][0].edges),
         updates=len(scored),
         trusted=len(trusted),
+        trusted_at_us=trusted[0][0].t_us if trusted else None,
         trusted_after_s=after_s,
         worst_trusted_recall=min(recalls, default=None),
         beliefs=tuple(_beliefs(scored, true)),
