@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,14 @@ from skeletonhunter.testbed.world import World
 
 IDLE_S = 10.0
 VNI = 9_000
-Side = Literal["source", "destination"]
+
+
+class _Placed(NamedTuple):
+    """A flow as one host sees it: is it the source's, on which RNIC, with which rows?"""
+
+    at_source: bool
+    rnic: str
+    rows: FlowRows
 
 
 @dataclass
@@ -91,7 +98,7 @@ class FlowDumper:
     ledger: FlowLedger
     rng: np.random.Generator
     job_traffic: Callable[[int], None]
-    rows: dict[tuple[int, Side], FlowRows] = field(default_factory=dict)
+    placed: dict[tuple[str, int], _Placed] = field(default_factory=dict)
     frozen: dict[float, np.ndarray] = field(default_factory=dict)
     """Counters of all flows at the instants at which some stop."""
 
@@ -118,22 +125,41 @@ class FlowDumper:
                 self.frozen[since_s] = self.ledger.packets.copy()
 
     def _dump(self, host: str, at_s: float) -> list[Line]:
-        ledger, members = self.ledger, self.world.members
+        ledger = self.ledger
         flows = np.array(ledger.by_host.get(host, []), dtype=int)
-        known = flows[at_s - ledger.last_s[flows] < IDLE_S].tolist()
+        flows = flows[at_s - ledger.last_s[flows] < IDLE_S]
+        known = flows.tolist()
         views = self._views(known, at_s)
+        placed = [self._place(host, flow) for flow in known]
         vswitch: list[bytes] = []
         rnics: dict[str, list[bytes]] = {member.rnic: [] for member in self.world.on_host(host)}
-        for flow in known:
-            src, dst = ledger.pairs[flow]
-            side: Side = "source" if members[src].host == host else "destination"
-            view = views.get(flow) if side == "source" else None
-            state = self._state(flow, at_s, side, view)
-            rows = self._rows(flow, side)
-            vswitch += rows.in_vswitch(state)
+        for flow, (at_source, rnic, rows), packets, idle_s in zip(
+            known, placed, ledger.packets[flows].tolist(), self._idle(flows, placed, at_s), strict=True
+        ):
+            view = views.get(flow) if at_source else None
+            state = FlowState(int(packets), idle_s) if view is None else self._viewed(flow, at_s, packets, idle_s, view)
+            changing = state.render()
+            vswitch += rows.in_vswitch(changing)
             if view is None or self.effects.views[view].in_rnic:
-                rnics[members[src if side == "source" else dst].rnic].append(rows.in_rnic(state))
+                rnics[rnic].append(rows.in_rnic(changing))
         return self._send(host, at_s, vswitch, rnics)
+
+    def _place(self, host: str, flow: int) -> _Placed:
+        known = self.placed.get((host, flow))
+        if known is None:
+            src, dst = (self.world.members[number] for number in self.ledger.pairs[flow])
+            at_source = src.host == host
+            name = f"ufid-{src.number:05x}{dst.number:05x}"
+            rows = flow_rows(src, dst, name, VNI + src.number % 7, at_source)
+            known = self.placed[host, flow] = _Placed(at_source, (src if at_source else dst).rnic, rows)
+        return known
+
+    def _idle(self, flows: np.ndarray, placed: list[_Placed], at_s: float) -> list[float]:
+        """Seconds for which each flow was quiet, as its host's table says (which looks at its own moments)."""
+        at_source = np.array([each.at_source for each in placed], dtype=bool)
+        last_s = np.where(at_source, self.ledger.last_s[flows], self.ledger.received_s[flows])
+        idle: list[float] = (np.maximum(0.0, at_s - last_s) + (flows * 0.618) % 0.9).tolist()
+        return idle
 
     def _views(self, flows: list[int], at_s: float) -> dict[int, int]:
         """For each flow, the view that holds for it now."""
@@ -150,27 +176,17 @@ class FlowDumper:
             found.update({flows[n]: number for n in np.flatnonzero(touched).tolist()})
         return found
 
-    def _state(self, flow: int, at_s: float, side: Side, view_number: int | None) -> FlowState:
-        last_s = self.ledger.last_s if side == "source" else self.ledger.received_s
-        packets, idle = self.ledger.packets[flow], max(0.0, at_s - last_s[flow]) + (flow * 0.618) % 0.9
-        if view_number is None:
-            return FlowState(int(packets), idle)
+    def _viewed(self, flow: int, at_s: float, packets: float, idle_s: float, view_number: int) -> FlowState:
+        """What the table says of a flow that a fault lets it see otherwise."""
         view: FlowView = self.effects.views[view_number]
         if view.frozen_s is not None:
             frozen = self.frozen.get(view.frozen_s)
-            packets = packets if frozen is None or flow >= len(frozen) else frozen[flow]
-            idle = at_s - view.frozen_s
+            packets = packets if frozen is None or flow >= len(frozen) else float(frozen[flow])
+            idle_s = at_s - view.frozen_s
         if view.period_s is not None:
             young = (at_s - view.when.first_s + flow * 0.37) % view.period_s
-            packets, idle = packets % 997.0 * young, min(idle, young)
-        return FlowState(int(packets), idle, view.offloaded, view.path)
-
-    def _rows(self, flow: int, side: Side) -> FlowRows:
-        if (flow, side) not in self.rows:
-            src, dst = (self.world.members[number] for number in self.ledger.pairs[flow])
-            name = f"ufid-{src.number:05x}{dst.number:05x}"
-            self.rows[flow, side] = flow_rows(src, dst, name, VNI + src.number % 7, side == "source")
-        return self.rows[flow, side]
+            packets, idle_s = packets % 997.0 * young, min(idle_s, young)
+        return FlowState(int(packets), idle_s, view.offloaded, view.path)
 
     def _send(self, host: str, at_s: float, vswitch: list[bytes], rnics: dict[str, list[bytes]]) -> list[Line]:
         stream = self.registry.stream("flow-tables", host, "flow-dumper", machine=host, job={})

@@ -49,14 +49,13 @@ class FlowRows:
     vswitch: tuple[bytes, ...]
     rnic: bytes
 
-    def in_vswitch(self, state: FlowState) -> list[bytes]:
-        """The rows of the virtual switch's table."""
-        changing = state.render()
-        return [fixed + changing for fixed in self.vswitch]
+    def in_vswitch(self, state: bytes) -> list[bytes]:
+        """The rows of the virtual switch's table; ``state`` is a rendered ``FlowState``."""
+        return [fixed + state for fixed in self.vswitch]
 
-    def in_rnic(self, state: FlowState) -> bytes:
+    def in_rnic(self, state: bytes) -> bytes:
         """The row of the RNIC's table."""
-        return self.rnic + state.render()
+        return self.rnic + state
 
 
 def flow_rows(src: Member, dst: Member, flow: str, vni: int, at_source: bool) -> FlowRows:

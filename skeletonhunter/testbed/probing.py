@@ -22,6 +22,8 @@ from skeletonhunter.testbed.producers import Clocks, Line, Registry, Stream
 from skeletonhunter.testbed.world import World
 
 DELAY_US, DELAY_SPREAD = 1.5, 0.4
+SAMPLES = (b"", b"%.1f", b"%.1f,%.1f", b"%.1f,%.1f,%.1f")
+"""How so many RTT samples are written: a scenario asks for three at most."""
 
 
 @dataclass
@@ -128,7 +130,8 @@ class Prober:
         ):
             sent, lost = int(results.sent[n]), int(results.lost[n])
             answered = sent - lost
-            samples = b",".join(b"%.1f" % value for value in rtt[n][: min(scenario.rtt_samples, answered)] if value > 0)
+            times = [value for value in rtt[n][: min(scenario.rtt_samples, answered)] if value > 0]
+            samples = SAMPLES[len(times)] % tuple(times)
             word = _outcome(sent, answered, bool(results.ready[n]))
             row = b'{"dst":%b,"t_us":%d,"kind":"%b","outcome":"%b","sent":%d,"lost":%d,"rtt_us":[%b],"sport":%d' % (
                 self.names[dst],
