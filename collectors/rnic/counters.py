@@ -1,0 +1,181 @@
+"""``rnic-counters``: what has each RNIC of each container sent, received and counted? Once a second, in columns.
+
+A message holds the samples of some seconds of one container (``RnicSettings``): ``tx_bytes`` and ``rx_bytes`` in bytes,
+every further counter of the port under its kernel's name, statistics of the network device that tell of priorities,
+pauses and lanes (raw ``ethtool -S`` names, at the newest sample of a message only), and ``driver_epoch``, which grows
+when the driver was loaded again or the card was reset; all counters begin anew then (see ``meters``).
+
+What could not be read is null, and why is told by a device event ``counters_unreadable`` (severity info): absent
+functions of a driver are no fault. A device that is not there gives nulls; whether it is *missing* is judged by
+``RnicState``. Cost: see ``benchmarks/collector_counters.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from collectors.observing import Now, Observed
+from collectors.rnic.devices import Chosen, Device, Inventory
+from collectors.rnic.following import Follower, identity
+from collectors.rnic.placement import Placement, Placements, by_container
+from collectors.rnic.port_reading import PortReader
+from collectors.rnic.reports import device_event, rnic_id
+from collectors.rnic.settings import RnicSettings
+
+TELL_AGAIN_US = 60_000_000
+"""Reasons for nulls that change all the time are told once a minute."""
+
+MOST_AWAY = 64
+"""Readers of cards that are away are kept, in case that they come back, up to this number."""
+
+
+class Statistics(Protocol):
+    """Where statistics of network devices come from, ``ethtool.Ethtool`` in the agent."""
+
+    def read(self, netdev: str) -> dict[str, int]:
+        """Chosen statistics by their raw names; empty when there are none."""
+
+
+class RnicCounters:
+    """Collector of counters. ``sys``: where sysfs is; ``statistics`` None: network devices are not asked."""
+
+    name = "rnic-counters"
+
+    def __init__(
+        self, placements: Placements, sys: Path, settings: RnicSettings, statistics: Statistics | None = None
+    ) -> None:
+        self.period_s = settings.counters_s
+        self._placements, self._settings, self._statistics = placements, settings, statistics
+        self._inventory = Inventory(sys)
+        self._follower = Follower()
+        self._current: tuple[Placement, ...] = ()
+        self._readers: dict[str, PortReader] = {}
+        self._chosen: dict[str, PortReader | str] = {}
+        self._away: dict[str, PortReader] = {}
+        self._missed: dict[str, list[int]] = {}
+        self._told: dict[str, tuple[dict[str, str], int]] = {}
+        self._refresh_us = self._flush_us = self._ethtool_us = 0
+
+    def collect(self, now: Now) -> Iterable[Observed]:
+        """One sample of everything; messages when they are due."""
+        observed: list[Observed] = []
+        placements = tuple(self._placements())
+        if self._have_devices_changed(now) or placements != self._current:
+            observed += self._flush(now)
+            self._current = placements
+            self._follower.keep_only(placements)
+            self._open({one.endpoint: self._follower.find(one, self._inventory.devices) for one in placements})
+        self._sample(now)
+        if now.mono_us >= self._flush_us:
+            self._read_statistics(now)
+            observed += self._flush(now)
+        return observed
+
+    def _have_devices_changed(self, now: Now) -> bool:
+        if now.mono_us < self._refresh_us:
+            return False
+        self._refresh_us = now.mono_us + round(self._settings.devices_s * 1e6)
+        return self._inventory.refresh()
+
+    def _open(self, chosen: dict[str, Chosen]) -> None:
+        """Readers for what is chosen now; those of a former life or name go on in new ones."""
+        former = self._away | self._readers
+        self._readers, self._chosen = {}, {}
+        for endpoint, one in chosen.items():
+            if one.device is None or not one.port:
+                self._chosen[endpoint] = one.why
+                continue
+            key = f"{identity(one.device)}/{one.port}"
+            if key not in self._readers:
+                self._readers[key] = self._reader(one.device, one.port, former.get(key))
+            self._chosen[endpoint] = self._readers[key]
+        for key, reader in former.items():
+            if self._readers.get(key) is not reader:
+                reader.close()
+        away = [(key, reader) for key, reader in former.items() if key not in self._readers]
+        self._away = dict(away[-MOST_AWAY:])
+
+    def _reader(self, device: Device, port: int, former: PortReader | None) -> PortReader:
+        if former is not None and former.device == device:
+            return former
+        reader = PortReader(self._inventory.sys, device, port)
+        reader.epoch = self._follower.epoch(device)
+        if former is not None:
+            reader.begin_anew(former)
+        return reader
+
+    def _sample(self, now: Now) -> None:
+        readers = {id(one): one for one in self._chosen.values() if isinstance(one, PortReader)}
+        for reader in readers.values():
+            reader.read_bytes()
+        for reader in readers.values():
+            if not reader.read_rest(now.t_us, now.mono_us):
+                self._refresh_us = 0
+        for endpoint, one in self._chosen.items():
+            if isinstance(one, str):
+                self._missed.setdefault(endpoint, []).append(now.t_us)
+
+    def _read_statistics(self, now: Now) -> None:
+        if self._statistics is None or not self._settings.ethtool_s or now.mono_us < self._ethtool_us:
+            return
+        self._ethtool_us = now.mono_us + round(self._settings.ethtool_s * 1e6)
+        for reader in {id(one): one for one in self._chosen.values() if isinstance(one, PortReader)}.values():
+            netdev = reader.device.netdev(reader.port)
+            if netdev:
+                reader.add_extra(self._statistics.read(netdev))
+
+    def _flush(self, now: Now) -> list[Observed]:
+        """All columns as messages, one per container."""
+        self._flush_us = now.mono_us + round((self._settings.message_s - self._settings.counters_s / 2) * 1e6)
+        observed = []
+        for (container, host, job, tenant), group in by_container(self._current).items():
+            rnics = [fields for one in group if (fields := self._columns(one)) is not None]
+            if not rnics:
+                continue
+            t_us = max(max(_instants(fields)) for fields in rnics)
+            fields = {"container": container, "host": host, "job": job, "tenant": tenant, "rnics": rnics}
+            observed.append(Observed("rnic-counters", f"rnic-counters.{container}", t_us, fields))
+        observed += self._tell_reasons(now)
+        for reader in self._readers.values():
+            reader.clear()
+        self._missed = {}
+        return observed
+
+    def _columns(self, placement: Placement) -> dict[str, object] | None:
+        one = self._chosen.get(placement.endpoint)
+        if isinstance(one, PortReader):
+            return one.fields(placement.rnic) if one.t_us else None
+        instants = self._missed.get(placement.endpoint)
+        if not instants:
+            return None
+        nothing: list[None] = [None] * len(instants)
+        return {"rnic": placement.rnic, "t_us": instants, "tx_bytes": nothing, "rx_bytes": nothing}
+
+    def _tell_reasons(self, now: Now) -> Iterator[Observed]:
+        for one in self._current:
+            chosen = self._chosen.get(one.endpoint)
+            reasons = chosen.reasons() if isinstance(chosen, PortReader) else {"device": chosen} if chosen else {}
+            known, told_us = self._told.get(one.endpoint, ({}, now.mono_us - TELL_AGAIN_US))
+            if reasons == known or now.mono_us - told_us < TELL_AGAIN_US:
+                continue
+            self._told[one.endpoint] = (reasons, now.mono_us)
+            text = _sentence(one.rnic, reasons)
+            device = rnic_id(one.host, one.rnic)
+            yield device_event(now, device, "counters_unreadable", "info", text, endpoint=one.endpoint, reasons=reasons)
+        for endpoint in self._told.keys() - {one.endpoint for one in self._current}:
+            del self._told[endpoint]
+
+
+def _sentence(rnic: str, reasons: dict[str, str]) -> str:
+    if not reasons:
+        return f"{rnic}: all counters can be read again"
+    first = sorted(reasons)[0]
+    return f"{rnic}: {len(reasons)} counters can't be read, among them {first}: {reasons[first]}"
+
+
+def _instants(fields: dict[str, object]) -> Sequence[int]:
+    instants = fields["t_us"]
+    assert isinstance(instants, list)
+    return instants
