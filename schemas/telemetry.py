@@ -66,12 +66,16 @@ class RnicBursts(JobMessage, frozen=True, kw_only=True):
 
 
 class QueueColumns(Value, frozen=True, kw_only=True):
-    """Samples of one egress queue, columns of length n: depth in bytes; the rest cumulative counters."""
+    """Samples of one egress queue, columns of length n: depth in bytes; the rest cumulative counters.
+
+    ``t_us`` are instants by the switch's clock, where it tells them; ``received_us`` by the collector's.
+    """
 
     port: Name
     queue: int | str
     t_us: tuple[InstantUs, ...]
     depth_bytes: NullableColumn
+    received_us: tuple[InstantUs, ...] | None = None
     ecn_marked: NullableColumn | None = None
     pfc_rx: NullableColumn | None = None
     pfc_tx: NullableColumn | None = None
@@ -82,6 +86,7 @@ class QueueColumns(Value, frozen=True, kw_only=True):
         same_lengths(
             t_us=self.t_us,
             depth_bytes=self.depth_bytes,
+            received_us=self.received_us,
             ecn_marked=self.ecn_marked,
             pfc_rx=self.pfc_rx,
             pfc_tx=self.pfc_tx,
@@ -95,6 +100,7 @@ class SwitchQueues(Message, frozen=True, kw_only=True):
 
     switch: Name
     ports: tuple[QueueColumns, ...]
+    software: str | None = None
 
 
 class FlowEntry(Value, frozen=True, kw_only=True):
@@ -118,13 +124,17 @@ class FlowEntry(Value, frozen=True, kw_only=True):
 
 
 class FlowTables(Message, frozen=True, kw_only=True):
-    """Topic ``flow-tables``, key fabric: a snapshot of one table of one host; ``complete`` false = a part of it."""
+    """Topic ``flow-tables``, key fabric: a snapshot of one table of one host; ``complete`` false = a part of it.
+
+    ``truncated`` says what the dump was cut short by, when it was.
+    """
 
     host: Name
     rnic: str | None
     table: Literal["vswitch", "rnic"]
     complete: bool
     flows: tuple[FlowEntry, ...]
+    truncated: str | None = None
 
     def __post_init__(self) -> None:
         if self.table == "rnic" and self.rnic is None:
