@@ -22,6 +22,13 @@ def evaluate(
     cases: Annotated[
         Path | None, typer.Option(help="Instead: count found faults and false blames on the recordings in this folder.")
     ] = None,
+    traces: Annotated[
+        Path | None, typer.Option(help="Instead: judge the skeletons inferred from the recordings in this folder.")
+    ] = None,
+    simulated: Annotated[int, typer.Option(min=0, help="With --traces: also so many simulated training jobs.")] = 0,
+    beside: Annotated[
+        Path | None, typer.Option(help="With --traces: figures of another method to show beside ours (JSON).")
+    ] = None,
     plots: Annotated[Path | None, typer.Option(help="Draw pictures into this folder (needs the extra plots).")] = None,
     table: Annotated[Path | None, typer.Option(help="Also write the Markdown table to this file.")] = None,
     tolerances: Annotated[Path | None, typer.Option(help="Compare with this file (default: the bundled one).")] = None,
@@ -33,7 +40,9 @@ def evaluate(
     import os
 
     from skeletonhunter.cli import InputError
+    from skeletonhunter.cli.skeleton_figures import complain_of_skeletons, judge_skeletons
     from skeletonhunter.evaluation.session import EvaluationRequest
+    from skeletonhunter.evaluation.skeletons.campaign import SkeletonRequest
     from skeletonhunter.evaluation.tolerances import BUNDLED, TolerancesError
     from skeletonhunter.recordings.manifest import RecordingError
     from skeletonhunter.settings import SettingsError, load_settings
@@ -46,6 +55,10 @@ def evaluate(
         parameters = load_settings(config, os.environ).parameters
         if cases:
             _count_cases(cases, parameters, processes, filters, as_json)
+            return
+        if traces:
+            judged = SkeletonRequest(traces, parameters, processes, simulated, beside, *filters)
+            complain_of_skeletons(judge_skeletons(judged, table, as_json), tolerances, bless)
             return
         request = EvaluationRequest("quick" if quick else "full", output, processes, parameters, *filters)
         outcome = _run(request)

@@ -25,9 +25,14 @@ BURSTS = "rnic-bursts"
 
 
 class PartOfRecording(Recording):
-    """A recording in which a topic was not observed."""
+    """A recording in which some topics were not observed."""
 
-    hidden: frozenset[str] = frozenset()
+    def __init__(self, path: Path, hidden: frozenset[str]) -> None:
+        self.hidden = hidden
+        super().__init__(path)
+
+    def __enter__(self) -> PartOfRecording:
+        return self
 
     def lines(self) -> Iterator[Line]:
         """All lines but those of the hidden topics."""
@@ -66,8 +71,7 @@ def watch(path: Path, view: View, parameters: Parameters) -> tuple[Watched, Skel
         RecordingError: the recording is wrong or has no truth.
     """
     watched = Watched()
-    with PartOfRecording(path) as recording:
-        recording.hidden = frozenset({BURSTS} if view == "counters" else ())
+    with PartOfRecording(path, frozenset({BURSTS} if view == "counters" else ())) as recording:
         truth = read_skeleton_truth(recording)
         LocalReplay(parameters, ("skeleton",), observers=(watched.observe,)).run(recording)
     return watched, truth
