@@ -16,7 +16,7 @@ little.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 
 from localization.cases import Clue, Outcome
@@ -66,15 +66,26 @@ def boundary_pass(scene: Scene) -> Outcome:
 
 @dataclass(slots=True)
 class _Progress:
-    """What was seen so far: blamed components, tables that are missing or too old, flows compared."""
+    """What was seen so far: blamed components, tables that are missing or too old, flows compared.
 
-    blamed: dict[str, str]
-    missing: list[str]
-    stale: list[str]
-    compared: int
+    ``shares``: by host and check, the other flows of the host and those of them with the same finding.
+    """
 
-    def __init__(self) -> None:
-        self.blamed, self.missing, self.stale, self.compared = {}, [], [], 0
+    blamed: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    compared: int = 0
+    shares: dict[tuple[str, Check], tuple[int, int]] = field(default_factory=dict)
+
+    def rarity(self, scene: Scene, pair: tuple[str, str], check: Check) -> float:
+        """Nats of a finding: how rare it is among the flows of the pair's two hosts that belong to no ill pair."""
+        total = found = 0
+        for host in sorted({host for endpoint in pair if (host := scene.topology.host_of(endpoint))}):
+            if (host, check) not in self.shares:
+                self.shares[host, check] = _share(scene, host, check)
+            others, alike = self.shares[host, check]
+            total, found = total + others, found + alike
+        return log((total + 1.0) / (found + 0.5))
 
 
 def _side(scene: Scene, endpoint: str) -> Side | None:
@@ -102,7 +113,7 @@ def _compare_side(
             text = check(scene, side, rows[flow])
             if text is None:
                 continue
-            nats = min(MOST_NATS, _rarity(scene, pair, check))
+            nats = min(MOST_NATS, state.rarity(scene, pair, check))
             component = f"rnic:{side.host}/{side.rnic}" if issue == "offloading_failure" else f"vswitch:{side.host}"
             result, detail = name, f"{text}; {nats:.1f} nats over its share among the hosts' other flows"
             outcome.clues.append(Clue(component, nats, "network_fault", issue, "boundary", text))
@@ -142,7 +153,7 @@ def _not_held(scene: Scene, side: Side, row: Row) -> str | None:
 
 
 def _nic_rows(nic: Table, row: Row) -> list[Row]:
-    return [held for (flow, _), held in sorted(nic.rows.items()) if flow == row.entry.flow]
+    return nic.of_flow(row.entry.flow)
 
 
 def _flaps(scene: Scene, side: Side, row: Row) -> str | None:
@@ -194,20 +205,15 @@ CHECKS: tuple[tuple[Check, str, IssueId], ...] = (
 )
 
 
-def _rarity(scene: Scene, pair: tuple[str, str], check: Check) -> float:
-    """Nats of a finding: how rare it is among the flows of the pair's two hosts that belong to no ill pair."""
+def _share(scene: Scene, host: str, check: Check) -> tuple[int, int]:
+    """How many flows of a host belong to no ill pair, and of how many of them a check finds something."""
     ill = set(scene.pairs) | {(dst, src) for src, dst in scene.pairs}
-    total = found = 0
-    for host in sorted({host for endpoint in pair if (host := scene.topology.host_of(endpoint))}):
-        table = scene.store.flows.vswitch(host)
-        others: dict[str, Row] = {}
-        for (flow, _), row in table.rows.items() if table else ():
-            if row.present and (row.entry.src, row.entry.dst) not in ill:
-                others.setdefault(flow, row)
-        sides = [(_side_of(scene, host, row), row) for row in others.values()]
-        total += len(others)
-        found += sum(check(scene, side, row) is not None for side, row in sides)
-    return log((total + 1.0) / (found + 0.5))
+    table = scene.store.flows.vswitch(host)
+    others: dict[str, Row] = {}
+    for (flow, _), row in table.rows.items() if table else ():
+        if row.present and (row.entry.src, row.entry.dst) not in ill:
+            others.setdefault(flow, row)
+    return len(others), sum(check(scene, _side_of(scene, host, row), row) is not None for row in others.values())
 
 
 def _side_of(scene: Scene, host: str, row: Row) -> Side:

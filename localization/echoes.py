@@ -1,15 +1,22 @@
 """Which way do the replies come back? The chance that a reply crosses a link or switch, over all shortest paths.
- A probe is lost also when its reply is, and nobody traces replies. From the leaf of the probed endpoint to the leaf
+
+A probe is lost also when its reply is, and nobody traces replies. From the leaf of the probed endpoint to the leaf
 of the prober each next hop is taken with equal chance (hash ECMP over unknown ports), so a fault explains a share
 of the losses of flows whose replies may cross it; without that, a dead spine link would look like many bad RNICs.
-On a fabric whose map says ``symmetric`` replies take the probe's own path back. Cost: O(links of the shortest
-paths) per pair of leaves, once.
+On a fabric whose map says ``symmetric`` replies take the probe's own path back.
+
+Routes are known by their number in the route table and placed once: between which leaves, over which access links.
+Cost: O(links of the shortest paths) per pair of leaves, once; then one numpy call per suspect.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from localization.arrays import Floats, Ints
 from localization.routes import Route
 from localization.routing import distances
 from localization.suspects import Suspect
@@ -17,34 +24,77 @@ from localization.topology import Topology
 
 Chances = dict[Suspect, float]
 PRIOR_PACKETS = 5.0
+UNKNOWN = -1
+ELSEWHERE = -2
+
+
+def _ints() -> Ints:
+    return np.zeros(0, np.int64)
 
 
 @dataclass(slots=True)
 class Echoes:
-    """Chances by (leaf of the probed end, leaf of the prober); they begin anew with every map.
+    """Chances by number of (leaf of the probed end, leaf of the prober); they begin anew with every map.
 
     ``share``: how much of the loss that replies should suffer is seen (0: this fabric's probes count one way only).
+    By route number: ``leaves``, its pair of leaves, and ``first`` and ``last``, the access links of its replies.
     """
 
     share: float = 1.0
-    between: dict[tuple[str, str], Chances] = field(default_factory=dict)
+    pairs: dict[tuple[str, str], int] = field(default_factory=dict)
+    between: list[Chances] = field(default_factory=list)
     reach: dict[str, dict[str, int]] = field(default_factory=dict)
+    ends: dict[Suspect, int] = field(default_factory=dict)
+    leaves: Ints = field(default_factory=_ints)
+    first: Ints = field(default_factory=_ints)
+    last: Ints = field(default_factory=_ints)
+    back: dict[int, frozenset[Suspect]] = field(default_factory=dict)
+    """What the replies of a route cross, where the fabric sends them back as they came."""
 
-    def chance(self, topology: Topology, route: Route, suspect: Suspect) -> float:
-        """The chance that replies to a route's probes cross a suspect."""
-        src, dst, path, _ = route
-        if _is_symmetric(topology) and path is not None:
-            return float(suspect in _backwards(topology, src, path))
+    def chances(self, topology: Topology, table: Sequence[Route], routes: Ints, suspect: Suspect) -> Floats:
+        """The chance that replies to the probes of each of ``routes`` (numbers in ``table``) cross a suspect."""
+        if len(table) > len(self.leaves):
+            self._place(topology, table)
+        by_pair = np.array([*(chances.get(suspect, 0.0) for chances in self.between), 0.0])
+        leaves, end = self.leaves[routes], self.ends.get(suspect, ELSEWHERE)
+        chance: Floats = by_pair[leaves]  # of an unknown pair (-1) the last: none
+        chance[(leaves != UNKNOWN) & ((self.first[routes] == end) | (self.last[routes] == end))] = 1.0
+        if self.back:
+            for at, number in enumerate(routes.tolist()):
+                if number in self.back:
+                    chance[at] = float(suspect in self.back[number])
+        return chance
+
+    def forget_routes(self) -> None:
+        """Routes have new numbers."""
+        self.leaves, self.first, self.last, self.back = _ints(), _ints(), _ints(), {}
+
+    def _place(self, topology: Topology, table: Sequence[Route]) -> None:
+        known, symmetric = len(self.leaves), _is_symmetric(topology)
+        placed = [self._ends(topology, route) for route in table[known:]]
+        new = np.array(placed, np.int64).reshape(-1, 3).T
+        columns = zip((self.leaves, self.first, self.last), new, strict=True)
+        self.leaves, self.first, self.last = (np.concatenate(both) for both in columns)
+        for number, (src, _, path, _) in enumerate(table[known:], known):
+            if symmetric and path is not None:
+                self.back[number] = frozenset(_backwards(topology, src, path))
+
+    def _ends(self, topology: Topology, route: Route) -> tuple[int, int, int]:
+        """Numbers of a route's pair of leaves and of its replies' first and last link; unknown without a map."""
+        src, dst, _, _ = route
         near, far = topology.uplink(src), topology.uplink(dst)
         src_node, dst_node = topology.node_of(src), topology.node_of(dst)
         if near is None or far is None or src_node is None or dst_node is None:
-            return 0.0
-        if suspect in (Suspect("direction", far.link, dst_node), _arrival(near.link, near.far_end(src_node))):
-            return 1.0
+            return UNKNOWN, UNKNOWN, UNKNOWN
         leaves = far.far_end(dst_node) or "", near.far_end(src_node) or ""
-        if leaves not in self.between:
-            self.between[leaves] = self._spread(topology, *leaves)
-        return self.between[leaves].get(suspect, 0.0)
+        number = self.pairs.setdefault(leaves, len(self.pairs))
+        if number == len(self.between):
+            self.between.append(self._spread(topology, *leaves))
+        first, last = Suspect("direction", far.link, dst_node), Suspect("direction", near.link, leaves[1])
+        return number, self._number(first), self._number(last)
+
+    def _number(self, end: Suspect) -> int:
+        return self.ends.setdefault(end, len(self.ends))
 
     def weigh(self, excess: float, expected: float) -> None:
         """Learns ``share`` from routes that only replies lead over faults: excess losses, and those to expect."""
@@ -77,10 +127,6 @@ def _split(topology: Topology, node: str, share: float, into: tuple[dict[str, in
         for suspect in (Suspect("direction", cable.link, node), Suspect("link", cable.link)):
             chances[suspect] = chances.get(suspect, 0.0) + part
         ahead[other] = ahead.get(other, 0.0) + part
-
-
-def _arrival(link: str, switch: str | None) -> Suspect:
-    return Suspect("direction", link, switch or "")
 
 
 def _is_symmetric(topology: Topology) -> bool:

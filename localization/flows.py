@@ -56,16 +56,22 @@ def _is_held(change: Change) -> bool:
 
 @dataclass(slots=True)
 class Table:
-    """One table of one host; ``complete_us``, ``seen_us``: newest (complete) snapshot; ``gap_us``: time between two."""
+    """One table of one host; ``complete_us``, ``seen_us``: newest (complete) snapshot; ``gap_us``: time between two.
+
+    ``by_flow`` and ``by_pair`` are indices, made when a pass asks for the first time after a snapshot.
+    """
 
     seen_us: int = 0
     complete_us: int = 0
     gap_us: int = 0
     rows: dict[tuple[str, str], Row] = field(default_factory=dict)
+    by_flow: dict[str, list[Row]] | None = None
+    by_pair: dict[tuple[str | None, str | None], dict[str, None]] | None = None
 
     def take(self, value: FlowTables) -> None:
         """Follows a snapshot."""
         t_us = value.t_us
+        self.by_flow = self.by_pair = None
         if self.seen_us and t_us > self.seen_us:
             self.gap_us = t_us - self.seen_us
         self.seen_us = max(self.seen_us, t_us)
@@ -91,23 +97,46 @@ class Table:
         if (True, entry.offloaded, entry.path, entry.next) != (last.present, last.offloaded, last.path, last.next):
             _note(row, Change(t_us, True, entry.offloaded, entry.path, entry.next))
 
+    def of_flow(self, flow: str) -> list[Row]:
+        """Rows of a flow, present or not, in order of place."""
+        return self._by_flow().get(flow, [])
+
     def of_pair(self, pair: Pair) -> list[Row]:
         """Rows of a pair's flow in that direction, present or not, in order of flow and place."""
-        found = [row for row in self.rows.values() if (row.entry.src, row.entry.dst) == pair]
-        return sorted(found, key=lambda row: (row.entry.flow, row.entry.at))
+        return [row for flow in sorted(self._flows_of(pair)) for row in self.of_flow(flow) if _pair_of(row) == pair]
 
     def chain(self, pair: Pair) -> dict[str, Row]:
         """A pair's present rows by where they stand; rows whose pair is not resolved count by their flow id."""
-        flows = {row.entry.flow for row in self.rows.values() if (row.entry.src, row.entry.dst) == pair}
         return {
             row.entry.at: row
-            for row in self.rows.values()
-            if row.present and row.entry.flow in flows and (row.entry.src, row.entry.dst) in (pair, (None, None))
+            for flow in self._flows_of(pair)
+            for row in self.of_flow(flow)
+            if row.present and _pair_of(row) in (pair, (None, None))
         }
+
+    def _by_flow(self) -> dict[str, list[Row]]:
+        if self.by_flow is None:
+            self.by_flow = {}
+            for (flow, _), row in sorted(self.rows.items()):
+                self.by_flow.setdefault(flow, []).append(row)
+        return self.by_flow
+
+    def _flows_of(self, pair: Pair) -> dict[str, None]:
+        """Flows with a row of that pair, in the order in which they were first seen."""
+        if self.by_pair is None:
+            self.by_pair = {}
+            for row in self.rows.values():
+                self.by_pair.setdefault(_pair_of(row), {})[row.entry.flow] = None
+        return self.by_pair.get(pair, {})
 
     def forget(self, before_us: int) -> None:
         """Drops rows that were last seen before an instant."""
         self.rows = {key: row for key, row in self.rows.items() if row.seen_us >= before_us}
+        self.by_flow = self.by_pair = None
+
+
+def _pair_of(row: Row) -> tuple[str | None, str | None]:
+    return row.entry.src, row.entry.dst
 
 
 def _note(row: Row, change: Change) -> None:

@@ -154,10 +154,7 @@ class FabricWatch:
 
     def crossed_back(self, routes: Ints, suspect: Suspect) -> Floats:
         """Per route the chance that its replies cross a suspect."""
-        used, place = np.unique(routes, return_inverse=True)
-        names = [self.routes.routes[number] for number in used.tolist()]
-        chances = [self.echoes.chance(self.topology, route, suspect) for route in names]
-        return np.array(chances, np.float64)[place]
+        return self.echoes.chances(self.topology, self.routes.routes, routes, suspect)
 
     def _add_scores(self, second: Second, p: Floats) -> None:
         size = len(self.score)
@@ -222,3 +219,4 @@ class FabricWatch:
         used = self.window.used()
         if len(self.routes.routes) > 2 * len(used) + 1000:
             self.window.renumber(self.routes.keep(used))
+            self.echoes.forget_routes()
