@@ -13,12 +13,11 @@ functions of a driver are no fault. A device that is not there gives nulls; whet
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Protocol
 
 from collectors.observing import Now, Observed
-from collectors.rnic.devices import Chosen, Device, Inventory
-from collectors.rnic.following import Follower, identity
+from collectors.rnic.devices import Chosen, Device
+from collectors.rnic.following import Cards, identity
 from collectors.rnic.placement import Placement, Placements, by_container
 from collectors.rnic.port_reading import PortReader
 from collectors.rnic.reports import device_event, rnic_id
@@ -39,45 +38,40 @@ class Statistics(Protocol):
 
 
 class RnicCounters:
-    """Collector of counters. ``sys``: where sysfs is; ``statistics`` None: network devices are not asked."""
+    """Collector of counters; ``statistics`` None: network devices are not asked."""
 
     name = "rnic-counters"
 
     def __init__(
-        self, placements: Placements, sys: Path, settings: RnicSettings, statistics: Statistics | None = None
+        self, placements: Placements, cards: Cards, settings: RnicSettings, statistics: Statistics | None = None
     ) -> None:
         self.period_s = settings.counters_s
         self._placements, self._settings, self._statistics = placements, settings, statistics
-        self._inventory = Inventory(sys)
-        self._follower = Follower()
+        self._cards, self._generation = cards, -1
         self._current: tuple[Placement, ...] = ()
         self._readers: dict[str, PortReader] = {}
         self._chosen: dict[str, PortReader | str] = {}
         self._away: dict[str, PortReader] = {}
         self._missed: dict[str, list[int]] = {}
         self._told: dict[str, tuple[dict[str, str], int]] = {}
-        self._refresh_us = self._flush_us = self._ethtool_us = 0
+        self._first_us = self._ethtool_us = 0
+        self._empty = True
 
     def collect(self, now: Now) -> Iterable[Observed]:
         """One sample of everything; messages when they are due."""
         observed: list[Observed] = []
         placements = tuple(self._placements())
-        if self._have_devices_changed(now) or placements != self._current:
+        generation = self._cards.look(now.mono_us)
+        if generation != self._generation or placements != self._current:
             observed += self._flush(now)
-            self._current = placements
-            self._follower.keep_only(placements)
-            self._open({one.endpoint: self._follower.find(one, self._inventory.devices) for one in placements})
+            self._generation, self._current = generation, placements
+            self._cards.keep_only(placements)
+            self._open({one.endpoint: self._cards.find(one) for one in placements})
         self._sample(now)
-        if now.mono_us >= self._flush_us:
+        if now.mono_us - self._first_us >= (self._settings.message_s - 1.5 * self._settings.counters_s) * 1e6:
             self._read_statistics(now)
             observed += self._flush(now)
         return observed
-
-    def _have_devices_changed(self, now: Now) -> bool:
-        if now.mono_us < self._refresh_us:
-            return False
-        self._refresh_us = now.mono_us + round(self._settings.devices_s * 1e6)
-        return self._inventory.refresh()
 
     def _open(self, chosen: dict[str, Chosen]) -> None:
         """Readers for what is chosen now; those of a former life or name go on in new ones."""
@@ -100,19 +94,21 @@ class RnicCounters:
     def _reader(self, device: Device, port: int, former: PortReader | None) -> PortReader:
         if former is not None and former.device == device:
             return former
-        reader = PortReader(self._inventory.sys, device, port)
-        reader.epoch = self._follower.epoch(device)
+        reader = PortReader(self._cards.sys, device, port)
+        reader.epoch = self._cards.epoch(device)
         if former is not None:
             reader.begin_anew(former)
         return reader
 
     def _sample(self, now: Now) -> None:
+        if self._empty:
+            self._first_us, self._empty = now.mono_us, False
         readers = {id(one): one for one in self._chosen.values() if isinstance(one, PortReader)}
         for reader in readers.values():
-            reader.read_bytes()
+            reader.take_raw()
         for reader in readers.values():
             if not reader.read_rest(now.t_us, now.mono_us):
-                self._refresh_us = 0
+                self._cards.look_soon()
         for endpoint, one in self._chosen.items():
             if isinstance(one, str):
                 self._missed.setdefault(endpoint, []).append(now.t_us)
@@ -128,7 +124,6 @@ class RnicCounters:
 
     def _flush(self, now: Now) -> list[Observed]:
         """All columns as messages, one per container."""
-        self._flush_us = now.mono_us + round((self._settings.message_s - self._settings.counters_s / 2) * 1e6)
         observed = []
         for (container, host, job, tenant), group in by_container(self._current).items():
             rnics = [fields for one in group if (fields := self._columns(one)) is not None]
@@ -140,7 +135,7 @@ class RnicCounters:
         observed += self._tell_reasons(now)
         for reader in self._readers.values():
             reader.clear()
-        self._missed = {}
+        self._missed, self._empty = {}, True
         return observed
 
     def _columns(self, placement: Placement) -> dict[str, object] | None:

@@ -2,34 +2,67 @@
 
 A device that comes back under another name (mlx5_3 to mlx5_4) is found by its GUID; a new card in the old slot by the
 PCI address; only then by what the placement says. A name that suddenly belongs to another card is not followed.
+One ``Cards`` serves all RNIC collectors of an agent, so that they agree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from collectors.rnic.devices import Chosen, Device, choose
+from collectors.rnic.devices import Chosen, Device, Inventory, choose
 from collectors.rnic.placement import Placement
 
 
-class Follower:
-    """Remembers which card each endpoint has, and how often that card was born again."""
+class Cards:
+    """The devices of this host, the card of each endpoint, and how often each card was born again.
 
-    def __init__(self) -> None:
-        self._cards: dict[str, tuple[Device, int]] = {}
+    ``generation`` grows whenever a device came, went or was born again.
+    """
+
+    def __init__(self, sys: Path, devices_s: float) -> None:
+        self.sys = sys
+        self.generation = 0
+        self._inventory = Inventory(sys)
+        self._every_us = round(devices_s * 1e6)
+        self._due_us = 0
+        self._cards: dict[tuple[str, str], tuple[Device, int]] = {}
         self._lives: dict[str, tuple[int, int]] = {}
 
-    def find(self, placement: Placement, devices: Sequence[Device]) -> Chosen:
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """All devices."""
+        return self._inventory.devices
+
+    def look(self, mono_us: int) -> int:
+        """Looks whether devices have changed, when that is due; the generation.
+
+        Raises:
+            OSError: the devices can't be listed.
+        """
+        if mono_us >= self._due_us:
+            self._due_us = mono_us + self._every_us
+            if self._inventory.refresh():
+                self.generation += 1
+                for device in self._inventory.devices:
+                    self._count_life(device)
+        return self.generation
+
+    def look_soon(self) -> None:
+        """A device has failed: the next look is due at once."""
+        self._due_us = 0
+
+    def find(self, placement: Placement) -> Chosen:
         """The device and port of an endpoint, or why there is none."""
-        known = self._cards.get(placement.endpoint + "\0" + placement.selector)
-        same = _same_card(known[0], devices) if known is not None else None
+        key = (placement.endpoint, placement.selector)
+        known = self._cards.get(key)
+        same = _same_card(known[0], self.devices) if known is not None else None
         if known is not None and same is not None and known[1] in same.ports:
             chosen = Chosen(same, known[1])
         else:
-            chosen = choose(devices, placement.selector)
+            chosen = choose(self.devices, placement.selector)
         if chosen.device is not None and chosen.port:
-            self._cards[placement.endpoint + "\0" + placement.selector] = (chosen.device, chosen.port)
-            self._count_life(chosen.device)
+            self._cards[key] = (chosen.device, chosen.port)
         return chosen
 
     def epoch(self, device: Device) -> int:
@@ -38,16 +71,13 @@ class Follower:
 
     def keep_only(self, placements: Sequence[Placement]) -> None:
         """Forgets endpoints that are no more."""
-        kept = {one.endpoint + "\0" + one.selector for one in placements}
-        for key in self._cards.keys() - kept:
+        for key in self._cards.keys() - {(one.endpoint, one.selector) for one in placements}:
             del self._cards[key]
 
     def _count_life(self, device: Device) -> None:
         key = identity(device)
         incarnation, epoch = self._lives.get(key, (device.incarnation, 0))
-        if incarnation != device.incarnation:
-            epoch += 1
-        self._lives[key] = (device.incarnation, epoch)
+        self._lives[key] = (device.incarnation, epoch + (incarnation != device.incarnation))
 
 
 def identity(device: Device) -> str:
@@ -56,19 +86,10 @@ def identity(device: Device) -> str:
 
 
 def _same_card(known: Device, devices: Sequence[Device]) -> Device | None:
-    for device in devices:
-        if (
-            known.guid is not None
-            and device.guid == known.guid
-            and (device.pci == known.pci or not _twice(known, devices))
-        ):
-            return device
-    for device in devices:
+    alike = [device for device in devices if known.guid is not None and device.guid == known.guid]
+    if len(alike) == 1:
+        return alike[0]
+    for device in alike or devices:
         if known.pci is not None and device.pci == known.pci:
             return device
     return None
-
-
-def _twice(known: Device, devices: Sequence[Device]) -> bool:
-    """Whether several devices claim the same GUID, as functions of one card can."""
-    return sum(device.guid == known.guid for device in devices) > 1

@@ -84,28 +84,51 @@ class Quantity:
             attribute.close()
 
 
-class PortReader:
-    """All counters of one port of one life of a device; ``line_gbps`` None: there is no bound on its bytes."""
+class ByteReader:
+    """The bytes of one port of one life of a device; ``line_gbps`` None: there is no bound on them."""
 
     def __init__(self, sys: Path, device: Device, port: int) -> None:
         self.device, self.port = device, port
-        roots = _roots(sys, device, port)
+        self.roots = _roots(sys, device, port)
         soft = device.kind == "soft"
-        self.sent = Quantity(roots, (*SENT, SOFT_SENT) if soft else SENT)
-        self.received = Quantity(roots, (*RECEIVED, SOFT_RECEIVED) if soft else RECEIVED)
+        self.sent = Quantity(self.roots, (*SENT, SOFT_SENT) if soft else SENT)
+        self.received = Quantity(self.roots, (*RECEIVED, SOFT_RECEIVED) if soft else RECEIVED)
         self.line_gbps = _line_gbps(device, port)
-        self.further = _further(roots)
+        self.raw: tuple[int | Unread, int | Unread] = (Unread.ABSENT, Unread.ABSENT)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the device was away at the last reading."""
+        return Unread.GONE in self.raw
+
+    def take_raw(self) -> None:
+        """Reads both counters, the part that has to be quick."""
+        self.raw = (self.sent.read(), self.received.read())
+
+    def read(self, mono_us: int) -> tuple[int | None, int | None]:
+        """Cumulative bytes sent and received now; a reset shows as a decrease."""
+        self.take_raw()
+        sent = self.sent.meter.take_bytes(self.raw[0], mono_us, None, False)
+        return sent, self.received.meter.take_bytes(self.raw[1], mono_us, None, False)
+
+    def close(self) -> None:
+        """Lets go of the files."""
+        self.sent.close()
+        self.received.close()
+
+
+class PortReader(ByteReader):
+    """All counters of one port of one life of a device, in columns."""
+
+    def __init__(self, sys: Path, device: Device, port: int) -> None:
+        super().__init__(sys, device, port)
+        self.further = _further(self.roots)
         self.extra: dict[str, Meter] = {}
         self.t_us: list[int] = []
         self.tx: Column = []
         self.rx: Column = []
         self.columns: dict[str, Column] = {name: [] for name, _, _ in self.further}
         self.epoch = 0
-        self._raw: tuple[int | Unread, int | Unread] = (Unread.ABSENT, Unread.ABSENT)
-
-    def read_bytes(self) -> None:
-        """Takes the byte counters, the part that has to be quick."""
-        self._raw = (self.sent.read(), self.received.read())
 
     def read_rest(self, t_us: int, mono_us: int) -> bool:
         """Takes all further counters and adds one sample; whether the device is still there."""
@@ -114,13 +137,13 @@ class PortReader:
             raw = attribute.counter()
             fell = fell or meter.falls(raw)
             self.columns[name].append(meter.take(raw))
-        tx, rx = self._raw
+        tx, rx = self.raw
         line = self.line_gbps
         sent, received = self.sent.meter, self.received.meter
         self.t_us.append(t_us)
         self.tx.append(sent.take_bytes(tx, mono_us, line, fell))
         self.rx.append(received.take_bytes(rx, mono_us, line, fell))
-        return tx is not Unread.GONE and rx is not Unread.GONE
+        return not self.is_gone
 
     def add_extra(self, counters: dict[str, int]) -> None:
         """Counters of the network device, at the instant of the newest sample; the samples before have none."""
@@ -170,8 +193,7 @@ class PortReader:
 
     def close(self) -> None:
         """Lets go of all files."""
-        self.sent.close()
-        self.received.close()
+        super().close()
         for _, attribute, _ in self.further:
             attribute.close()
 
