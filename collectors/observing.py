@@ -41,6 +41,7 @@ class Observed(Struct, frozen=True):
     fields: dict[str, Any]
 
 
+@runtime_checkable
 class Collector(Protocol):
     """A part of the agent that is asked at intervals."""
 
@@ -61,6 +62,7 @@ class Collector(Protocol):
         """
 
 
+@runtime_checkable
 class Listener(Protocol):
     """A part of the agent that is told of things: a socket, the kernel log."""
 
@@ -118,3 +120,11 @@ class SelfReport(Struct, frozen=True):
     gids: dict[str, str] = {}
     plan_version: int | None = None
     dropped: int = 0
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A part that has something to give back, or last facts to tell, when the agent stops."""
+
+    def close(self, now: Now) -> Iterable[Observed]:
+        """Gives back what it holds; what it returns is published before the agent ends."""

@@ -21,13 +21,17 @@ LONGEST_WAIT_S = 60.0
 
 
 class Supervised:
-    """One part under watch: ``ask`` it; ``failures`` counts all, ``is_down`` tells whether the last asking failed."""
+    """One part under watch. ``failures`` counts all; before ``again_us`` (monotonic) it is not asked.
+
+    ``is_busy``: it was asked in another thread and has not answered yet.
+    """
 
     def __init__(self, name: str, deliver: Callable[[Observed], None]) -> None:
         self.name = name
         self.failures = 0
+        self.is_busy = False
         self._in_a_row = 0
-        self._again_us = 0
+        self.again_us = 0
         self._said: set[str] = set()
         self._deliver = deliver
 
@@ -36,28 +40,31 @@ class Supervised:
         """Whether it failed when it was asked last."""
         return self._in_a_row > 0
 
-    def again_us(self) -> int:
-        """On the monotonic clock: before this instant it is not asked."""
-        return self._again_us
+    def may_ask(self, now: Now) -> bool:
+        """False: it is left alone for a while longer."""
+        return now.mono_us >= self.again_us
 
-    def ask(self, question: Callable[[Now], Iterable[Observed]], now: Now) -> bool:
-        """Asks and delivers the facts; False = it failed, or is still left alone."""
-        if now.mono_us < self._again_us:
-            return False
+    def ask(self, question: Callable[[Now], Iterable[Observed]], now: Now) -> None:
+        """Asks and delivers the facts."""
+        if not self.may_ask(now):
+            return
         try:
-            for observed in question(now):
-                self._deliver(observed)
+            self.answered(question(now))
         except Exception as error:  # a part takes down only itself, whatever it does
-            self._failed(error, now)
-            return False
-        self._worked()
-        return True
+            self.failed(error, now)
 
-    def _failed(self, error: Exception, now: Now) -> None:
+    def answered(self, facts: Iterable[Observed]) -> None:
+        """Delivers what it said; the part works."""
+        for observed in facts:
+            self._deliver(observed)
+        self._worked()
+
+    def failed(self, error: Exception, now: Now) -> None:
+        """It failed."""
         self.failures += 1
         wait_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(self._in_a_row, 10))
         self._in_a_row += 1
-        self._again_us = now.mono_us + round(wait_s * SECOND_US)
+        self.again_us = now.mono_us + round(wait_s * SECOND_US)
         kind = f"{type(error).__name__} {getattr(error, 'errno', None) or ''}"
         if kind in self._said:
             return

@@ -13,6 +13,7 @@ import typer
 
 COMMANDS: tuple[str, ...] = (
     "alert",
+    "collect",
     "demo",
     "evaluate",
     "explain",
@@ -34,8 +35,11 @@ class InputError(Exception):
     """The input is wrong; the text is one clear sentence naming file, line and field. The program exits with 1."""
 
 
-def build_cli() -> typer.Typer:
-    """The program with all its commands."""
+def build_cli(wanted: str | None = None) -> typer.Typer:
+    """The program with all its commands, or with the one that is ``wanted``, where there is such a command.
+
+    A command that runs alone is loaded alone: the agent must not carry what the others need.
+    """
     cli = typer.Typer(
         name="skeletonhunter",
         help="Finds what broke in the network of a training cluster: who is to blame, how sure, why, and what to do.",
@@ -44,7 +48,8 @@ def build_cli() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     cli.callback()(_program)
-    for name in COMMANDS:
+    alone = [name for name in COMMANDS if name.replace("_", "-") == wanted]
+    for name in alone or COMMANDS:
         module = import_module(f"skeletonhunter.cli.{name}")
         cli.command(name.replace("_", "-"))(getattr(module, name))
     return cli
@@ -58,7 +63,7 @@ def main() -> None:
     """Entry point of the program ``skeletonhunter``."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: its threads would only wait for cores
     try:
-        build_cli()()
+        build_cli(sys.argv[1] if len(sys.argv) > 1 else None)()
     except InputError as error:
         print(error, file=sys.stderr)  # noqa: T201
         raise SystemExit(1) from None

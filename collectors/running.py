@@ -1,0 +1,61 @@
+"""How does an agent start and end? Puts the pieces together as the settings say, and runs until it is told to stop."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from collectors.agent import Agent
+from collectors.agent_settings import AgentSettings
+from collectors.following import Follower, consumer_config
+from collectors.health import HealthPlan
+from collectors.kafka_producer import KafkaProducer
+from collectors.loop import Loop, Signals
+from collectors.publishing import Publisher
+from collectors.residents import Residents
+from collectors.spool import Spool
+from collectors.stamping import Stamper, new_boot
+from collectors.wiring import Site, clock_of, make_parts
+
+log = logging.getLogger(__name__)
+
+
+def run_agent(settings: AgentSettings) -> None:
+    """Runs an agent until SIGTERM or SIGINT.
+
+    Raises:
+        SpoolError: the spool's folder can't be used.
+    """
+    loop = Loop()
+    agent, follow = build_agent(settings, loop)
+    gc.collect()
+    gc.freeze()  # what was loaded stays; collections look at what comes and goes
+    log.info("agent %s of %s begins: %s", agent.stamper.agent, settings.agent.fabric, ", ".join(settings.agent.parts))
+    with Signals(loop):
+        left = agent.run(settings.kafka.stop_s)
+    follow()
+    log.info("agent %s ends; %d messages wait in the spool", agent.stamper.agent, left)
+
+
+def build_agent(settings: AgentSettings, loop: Loop) -> tuple[Agent, Callable[[], None]]:
+    """The agent with all its parts, and what is to be called when it has ended."""
+    who, kafka = settings.agent, settings.kafka
+    host = who.host or socket.gethostname()
+    name = who.name or (f"{host}.{who.container}" if who.container else host)
+    residents = Residents(host, who.container, settings.maps.devices)
+    site = Site(settings=settings, name=name, host=host, residents=residents)
+    spool = Spool(Path(kafka.spool), round(kafka.spool_mb * 1e6))
+    publisher = Publisher(KafkaProducer(kafka.url, kafka.prefix, kafka.librdkafka), spool)
+    stamper = Stamper(name, new_boot(loop.clocks()), who.fabric, clock_of(site))
+    plan = HealthPlan(agent=name, host=host, heartbeat_s=who.heartbeat_s, budget_percent=who.cpu_percent)
+    agent = Agent(plan, loop, stamper, publisher, residents)
+    for part, slow in make_parts(site):
+        agent.add(part, slow)
+    if not kafka.follow:
+        return agent, lambda: None
+    follower = Follower(host, kafka.prefix, consumer_config(kafka.url, kafka.fetch_wait_ms, kafka.librdkafka))
+    agent.follow(follower)
+    return agent, follower.close
