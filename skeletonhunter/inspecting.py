@@ -8,7 +8,7 @@ from schemas.envelope import Value
 from schemas.probing import ProbePlan
 from schemas.skeletons import SkeletonUpdate
 from skeletonhunter.recordings.reader import Recording
-from skeletonhunter.replaying.local import LocalReplay
+from skeletonhunter.replaying.local import LocalReplay, Observer
 from skeletonhunter.replaying.outcome import Progress, ReplayOutcome
 from streams.parameters import Parameters
 
@@ -33,15 +33,21 @@ class Conclusions:
             self.plans.setdefault(key, []).append(value)
 
 
-def inspect(recording: Recording, parameters: Parameters, stages: tuple[str, ...], progress: Progress) -> Conclusions:
-    """What ``stages`` conclude from the whole recording.
+def inspect(
+    recording: Recording,
+    parameters: Parameters,
+    stages: tuple[str, ...],
+    progress: Progress,
+    observers: tuple[Observer, ...] = (),
+) -> Conclusions:
+    """What ``stages`` conclude from the whole recording; ``observers`` see every message as well.
 
     Raises:
         RecordingError: the recording is wrong.
         NothingToInspectError: it names no job.
     """
     conclusions = Conclusions()
-    replay = LocalReplay(parameters, stages, observers=(conclusions.observe,))
+    replay = LocalReplay(parameters, stages, observers=(conclusions.observe, *observers))
     conclusions.outcome = replay.run(recording, progress)
     if not conclusions.skeletons:
         raise NothingToInspectError(f"{recording.path}: no usable endpoint-map, so there is no job to look at")

@@ -40,6 +40,7 @@ def evaluate(
     import os
 
     from skeletonhunter.cli import InputError
+    from skeletonhunter.cli.printing import need_matplotlib
     from skeletonhunter.cli.skeleton_figures import complain_of_skeletons, judge_skeletons
     from skeletonhunter.evaluation.session import EvaluationRequest
     from skeletonhunter.evaluation.skeletons.campaign import SkeletonRequest
@@ -48,7 +49,7 @@ def evaluate(
     from skeletonhunter.settings import SettingsError, load_settings
 
     if plots:
-        _need_matplotlib()
+        need_matplotlib()
     filters = (tuple(only or ()), tuple(skip or ()))
     processes = workers or os.cpu_count() or 1
     try:
@@ -68,15 +69,6 @@ def evaluate(
         _complain(request, outcome, tolerances or BUNDLED, bless)
     except (RecordingError, SettingsError, TolerancesError) as error:
         raise InputError(str(error)) from error
-
-
-def _need_matplotlib() -> None:
-    from importlib.util import find_spec
-
-    from skeletonhunter.cli import InputError
-
-    if find_spec("matplotlib") is None:
-        raise InputError("--plots needs matplotlib, which is in the extra: pip install 'skeletonhunter[plots]'")
 
 
 def _count_cases(

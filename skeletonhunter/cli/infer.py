@@ -20,6 +20,7 @@ def infer(
     *,
     job: Annotated[str | None, typer.Option(help="Only this job (default: all).")] = None,
     history: Annotated[bool, typer.Option(help="Every version, not only the last one.")] = False,
+    plots: Annotated[Path | None, typer.Option(help="Draw pictures into this folder (needs the extra plots).")] = None,
     config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON: one object, or a list if there are more.")
@@ -29,9 +30,18 @@ def infer(
     from rich.console import Console
 
     from skeletonhunter.cli.inspection import chosen, look_at, print_values
+    from skeletonhunter.cli.printing import need_matplotlib
+    from skeletonhunter.evaluation.skeletons.traffic import TrafficCollector
 
-    found = look_at(recording, ("skeleton",), config)
+    if plots:
+        need_matplotlib()
+    traffic = TrafficCollector()
+    found = look_at(recording, ("skeleton",), config, observers=(traffic.observe,) if plots else ())
     updates = chosen(found.skeletons, job, history, recording)
+    if plots:
+        from skeletonhunter.evaluation.skeletons.plots import plot_skeletons
+
+        plot_skeletons(chosen(found.skeletons, job, False, recording), traffic, plots)
     if as_json:
         print_values(updates)
         return

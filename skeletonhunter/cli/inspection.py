@@ -10,14 +10,19 @@ if TYPE_CHECKING:
 
     from schemas.envelope import Value
     from skeletonhunter.inspecting import Conclusions
+    from skeletonhunter.replaying.local import Observer
 
 Update = TypeVar("Update")
 
 
 def look_at(
-    path: Path, stages: tuple[str, ...], config: Path | None, flags: Mapping[str, object] | None = None
+    path: Path,
+    stages: tuple[str, ...],
+    config: Path | None,
+    flags: Mapping[str, object] | None = None,
+    observers: tuple[Observer, ...] = (),
 ) -> Conclusions:
-    """What ``stages`` conclude from the recording at ``path``, with a progress bar.
+    """What ``stages`` conclude from the recording at ``path``, with a progress bar; ``observers`` see every message.
 
     Raises:
         InputError: the recording or the settings are wrong, or there is no job.
@@ -37,7 +42,7 @@ def look_at(
             Recording(path) as opened,
             progress_bar(f"looking at {opened.manifest.name}", opened.count) as progress,
         ):
-            return inspect(opened, settings.parameters, stages, progress)
+            return inspect(opened, settings.parameters, stages, progress, observers)
     except (RecordingError, SettingsError, NothingToInspectError) as error:
         raise InputError(str(error)) from error
 

@@ -25,3 +25,17 @@ def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(label, total=total)
         yield lambda done: progress.update(task, completed=done)
+
+
+def need_matplotlib() -> None:
+    """Refuses ``--plots`` where nothing could be drawn.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    from importlib.util import find_spec
+
+    from skeletonhunter.cli import InputError
+
+    if find_spec("matplotlib") is None:
+        raise InputError("--plots needs matplotlib, which is in the extra: pip install 'skeletonhunter[plots]'")

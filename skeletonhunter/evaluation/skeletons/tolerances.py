@@ -1,8 +1,8 @@
 """Has any figure of skeletons become worse? Figures against those measured before, in one TOML file.
 
 Sections: ``[slack]`` how much worse still passes (``share`` of shares, ``relative`` of everything else); ``[traces]``
-and ``[simulated-<n>]`` (n simulated training jobs) the values. A recording that is not there is not compared; a job of a
-recording that is there and has vanished is a failure. ``bless`` writes the values of this run down.
+and ``[simulated-<n>]`` (n simulated training jobs) the values. A recording that is not there is not compared; a job of
+a recording that is there and has vanished is a failure. ``bless`` writes the values of this run down.
 """
 
 from __future__ import annotations
