@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Protocol
 from zlib import crc32
 
 from msgspec import Struct
@@ -49,8 +50,15 @@ class Trial(Struct, frozen=True, kw_only=True):
     iterations: float | None
 
 
+class Producer(Protocol):
+    """Says in each second what its interval had."""
+
+    def second(self, second: int) -> list[Line]:
+        """The lines of the intervals that end at ``second``."""
+
+
 @dataclass(frozen=True)
-class JobTraffic:
+class SimulatedJob:
     """A scenario's traffic: what the first job did, and the lines that a monitor received of it."""
 
     world: World
@@ -69,23 +77,24 @@ class JobTraffic:
         return number + (second - step.start_s) / (step.end_s - step.start_s)
 
 
-def simulate_traffic(scenario: Scenario) -> JobTraffic:
-    """The traffic of a scenario with one job and no faults."""
+def simulate_traffic(scenario: Scenario) -> SimulatedJob:
+    """The traffic of a scenario with one job and no faults; bursts if its telemetry has them."""
     world, effects = build_world(scenario), Effects()
     seed = (scenario.seed, crc32(scenario.name.encode()))
     registry = Registry(world.span, world.fabric.name, scenario.telemetry, effects, seed)
     activity = run_job(world, world.jobs[0], effects, world.draw("activity 0"))
-    producers = (
+    producers: list[Producer] = [
         EndpointMaps(world, effects, registry),
         Counters(world, effects, registry, (activity,), world.draw("counters")),
-        BurstReports(world, registry, (activity,), world.draw("bursts")),
-    )
+    ]
+    if scenario.telemetry.bursts:
+        producers.append(BurstReports(world, registry, (activity,), world.draw("bursts")))
     seconds = range(world.span.seconds + 1)
     lines = [line for second in seconds for producer in producers for line in producer.second(second)]
-    return JobTraffic(world, activity, tuple(sorted(lines, key=lambda line: line.arrival_us)))
+    return SimulatedJob(world, activity, tuple(sorted(lines, key=lambda line: line.arrival_us)))
 
 
-def write_traffic(traffic: JobTraffic, path: Path) -> None:
+def write_traffic(traffic: SimulatedJob, path: Path) -> None:
     """Writes the traffic as a recording with the truth about skeletons."""
     job, span = traffic.world.jobs[0], traffic.world.span
     trains = job.plan.kind in TRAINS
@@ -131,7 +140,7 @@ def _tried(
             finished(number)
 
 
-def _trial(name: str, traffic: JobTraffic, row: TraceRow) -> Trial:
+def _trial(name: str, traffic: SimulatedJob, row: TraceRow) -> Trial:
     after_us = row.trusted_at_us
     score = row.score
     return Trial(
