@@ -87,12 +87,11 @@ def apart(rows: list[tuple[int, int, int, str]], way: str) -> list[tuple[int, in
     """Transfers of one direction; those without a pause of two intervals between them as one."""
     joined: list[tuple[int, int, int, str]] = []
     for start, end, size, direction in rows:
-        if direction != way:
-            continue
-        if joined and start - joined[-1][1] < 2 * INTERVAL_US:
+        if direction == way and joined and start - joined[-1][1] < 2 * INTERVAL_US:
             last = joined.pop()
-            start, end, size = last[0], max(end, last[1]), size + last[2]
-        joined.append((start, end, size, way))
+            joined.append((last[0], max(end, last[1]), size + last[2], way))
+        elif direction == way:
+            joined.append((start, end, size, way))
     return joined
 
 

@@ -118,11 +118,6 @@ def test_an_endless_transfer_is_told_in_parts() -> None:
     assert [abs(b.start_us - a.end_us) <= INTERVAL for a, b in pairwise(found)] == [True] * 5
 
 
-transfers = st.lists(
-    st.tuples(st.integers(120, 900), st.integers(5, 700), st.floats(2e9, 5e10)), min_size=1, max_size=8
-).map(lambda parts: _laid_out(parts))
-
-
 def _laid_out(parts: list[tuple[int, int, float]]) -> list[Transfer]:
     """Transfers one after the other, with pauses of at least two intervals."""
     at, laid = 500 * MS, []
@@ -131,6 +126,11 @@ def _laid_out(parts: list[tuple[int, int, float]]) -> list[Transfer]:
         at = start + length_ms * MS
         laid.append((start, at, int(rate * length_ms / 1e3)))
     return laid
+
+
+transfers = st.lists(
+    st.tuples(st.integers(120, 900), st.integers(5, 700), st.floats(2e9, 5e10)), min_size=1, max_size=8
+).map(_laid_out)
 
 
 @settings(deadline=None)

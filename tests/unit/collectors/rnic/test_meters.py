@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +16,7 @@ SECOND = 1_000_000
 def known_deltas(shown: list[int | None]) -> list[int]:
     """What a reader of the contract makes of a column: sums of rises, nothing across decreases."""
     numbers = [value for value in shown if value is not None]
-    return [after - before for before, after in zip(numbers, numbers[1:], strict=False) if after >= before]
+    return [after - before for before, after in pairwise(numbers) if after >= before]
 
 
 def test_a_ceiling_is_unknown_not_a_number() -> None:
@@ -50,7 +52,7 @@ def test_a_wrap_at_32_bits_is_carried_when_the_line_allows_it() -> None:
     meter = ByteMeter(4)
     line = 40.0
     shown = [meter.take_bytes(raw, n * SECOND, line, False) for n, raw in enumerate((2**32 - 1000, 500, 1500))]
-    assert [b - a for a, b in zip(shown, shown[1:], strict=False)] == [1500 * 4, 1000 * 4]  # type: ignore[operator]
+    assert [b - a for a, b in pairwise(shown)] == [1500 * 4, 1000 * 4]  # type: ignore[operator]
 
 
 def test_a_wrap_with_a_reset_beside_it_is_a_reset() -> None:
