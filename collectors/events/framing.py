@@ -1,0 +1,117 @@
+"""What does a line say, and when, where and by which program was it written? The frames that logs put around text.
+
+Known frames, tried in this order: a record of ``/dev/kmsg`` (``6,1234,5678901,-;text``), RFC 5424 (``<13>1
+2026-...``), RFC 3164 (``<13>Aug 17 06:18:01 host prog[7]: text``, also without the number), ISO 8601 in place of its
+date (rsyslog, journalctl), Open vSwitch's own (``2026-...Z|00035|module|ERR|text``), ``dmesg -T`` (``[Sun Dec  1
+14:54:40 2024] ...``). What is left may begin with ``kernel:`` and the kernel's ``[  66.816635]``, seconds since boot.
+A bare line is text alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from collectors.events.instants import SECOND_US, of_dmesg, of_iso, of_rfc3164
+from collectors.events.notices import TEXT, Line
+
+LONGEST = 16_384
+_KMSG = re.compile(r"(\d{1,5}),(\d{1,19}),(\d{1,17}),([^;,]{0,64})(?:,[^;]{0,256})?;(.*)", re.S)
+_PRIORITY = re.compile(r"<(\d{1,3})>")
+_RFC5424 = re.compile(
+    r"1 (\S{1,64}) (\S{1,255}) (\S{1,48}) (\S{1,128}) (\S{1,32}) (-|(?:\[(?:[^\]\\]|\\.)*\])+) ?(.*)", re.S
+)
+_RFC3164 = re.compile(
+    r"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})?|\d{4}-\d\d-\d\dT[\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?)"
+    r" (\S{1,255}) (.*)",
+    re.S,
+)
+_DMESG = re.compile(r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] ?(.*)", re.S)
+_DMESG_ISO = re.compile(r"(\d{4}-\d\d-\d\dT[\d:]{8},\d{6}[+-]\d\d:\d\d) (.*)", re.S)
+_OVS = re.compile(r"(?:(\d{4}-\d\d-\d\d[T ][\d:]{8}(?:\.\d{1,6})?Z?)|ovs)\|\d+\|([^|]{1,64})\|([A-Z]{2,5})\|(.*)", re.S)
+_PROGRAM = re.compile(r"([A-Za-z0-9_./@-]{1,64})(?:\[(\d{1,10})\])?: ?(.*)", re.S)
+_HOST_KERNEL = re.compile(r"(\S{1,255}) (kernel: .*)", re.S)
+_SINCE_BOOT = re.compile(r"\[ {0,12}(\d{1,10})\.(\d{1,6})\] ?(?:\[ {0,8}[TC]\d+\] ?)?(.*)", re.S)
+_OVS_LEVELS = {"EMER": 0, "ERR": 3, "WARN": 4, "INFO": 6, "DBG": 7}
+
+
+def parse_line(text: str, now_us: int, zone_s: int = 0) -> Line:
+    """Takes a line out of its frame. ``now_us`` decides about the year, ``zone_s`` about times without a zone."""
+    text = text[:LONGEST].rstrip("\r\n\0 ")
+    priority: int | None = None
+    if found := _PRIORITY.match(text):
+        priority, text = int(found[1]) & 7, text[found.end() :]
+        if structured := _RFC5424.fullmatch(text):
+            return _of_5424(structured, priority, zone_s)
+    if found := _RFC3164.fullmatch(text):
+        stamp, host, rest = found[1], found[2], found[3]
+        t_us = of_iso(stamp, zone_s) if stamp[0].isdigit() else of_rfc3164(stamp, now_us, zone_s)
+        return _inner(rest, Line(text=rest, t_us=t_us, host=host, priority=priority))
+    if found := _DMESG.fullmatch(text):
+        return _inner(found[2], Line(text=found[2], t_us=of_dmesg(found[1], zone_s), priority=priority))
+    if found := _DMESG_ISO.fullmatch(text):
+        return _inner(found[2], Line(text=found[2], t_us=of_iso(found[1], zone_s), priority=priority))
+    return _inner(text, Line(text=text, priority=priority))
+
+
+def parse_kmsg(record: str) -> Line | None:
+    """A record of /dev/kmsg; its continuation lines (`` SUBSYSTEM=...``) are left out. None: it is none."""
+    found = _KMSG.match(record[:LONGEST])
+    if found is None:
+        return None
+    text = found[5].partition("\n")[0].rstrip()
+    return Line(text=_unescape(text), program="kernel", priority=int(found[1]) & 7, since_boot_us=int(found[3]))
+
+
+def _of_5424(found: re.Match[str], priority: int, zone_s: int) -> Line:
+    host, program = (None if word == "-" else word for word in (found[2], found[3]))
+    t_us = None if found[1] == "-" else of_iso(found[1], zone_s)
+    text = found[7].removeprefix("\ufeff")
+    return _inner(text, Line(text=text, t_us=t_us, host=host, program=program, priority=priority))
+
+
+def _inner(text: str, outer: Line) -> Line:
+    """What remains: a host before ``kernel:``, a program, Open vSwitch's fields, seconds since boot."""
+    host, program, priority, t_us = outer.host, outer.program, outer.priority, outer.t_us
+    if host is None and (found := _HOST_KERNEL.fullmatch(text)):
+        host, text = found[1], found[2]
+    if found := _OVS.fullmatch(text):
+        stamp = of_iso(found[1].rstrip("Z") + "Z", 0) if found[1] else None
+        return _line(found[4], (stamp or t_us, host, "ovs-vswitchd", _OVS_LEVELS.get(found[3], priority)), None)
+    framed = outer.t_us is not None or host is not None or text.startswith("kernel:")
+    if program is None and framed and (found := _PROGRAM.fullmatch(text)):
+        program, text = found[1].rpartition("/")[2], found[3]
+        if found := _OVS.fullmatch(text):
+            return _line(found[4], (t_us, host, program, _OVS_LEVELS.get(found[3], priority)), None)
+    since: int | None = None
+    if found := _SINCE_BOOT.fullmatch(text):
+        since, text = int(found[1]) * SECOND_US + int(found[2].ljust(6, "0")), found[3]
+        program = program or "kernel"
+    return _line(text, (t_us, host, program, priority), since)
+
+
+def _line(text: str, frame: tuple[int | None, str | None, str | None, int | None], since: int | None) -> Line:
+    t_us, host, program, priority = frame
+    return Line(text=text.strip()[:TEXT], t_us=t_us, host=host, program=program, priority=priority, since_boot_us=since)
+
+
+def _unescape(text: str) -> str:
+    """kmsg writes control characters as ``\\x0a``."""
+    return re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), text)
+
+
+def join_wrapped(lines: list[str]) -> list[str]:
+    """Pasted lines, those of a terminal that wrapped in the middle of a message put together again.
+
+    A line is a continuation if it is indented as deep as the one before or deeper, has no frame of its own and no
+    driver name at its head; only lines that speak of a port module were ever seen so, so only those are joined.
+    """
+    joined: list[str] = []
+    for line in lines:
+        if joined and joined[-1].rstrip().endswith(("Port module", "Cable error,")) and not _HEADED.match(line):
+            joined[-1] = f"{joined[-1].rstrip()} {line.strip()}"
+        else:
+            joined.append(line)
+    return joined
+
+
+_HEADED = re.compile(r"\s*(?:\[|<\d|[A-Z][a-z]{2} [ \d]\d |[a-z0-9_]+ [0-9a-f]{4}:[0-9a-f]{2}:)")

@@ -1,0 +1,77 @@
+"""When was a line written? Time stamps of logs as microseconds since 1970 UTC.
+
+RFC 3164 has neither year nor zone: the zone is an argument (seconds east of UTC), and the year is the one that puts the
+line nearest to now, so December's lines read in January are last year's. ``dmesg -T`` has a year but no zone. ISO 8601
+says it all; without a zone it is local time. What is no date (31 February) is None, and the line goes without a time.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import timegm
+from datetime import date
+
+SECOND_US = 1_000_000
+MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
+    )
+}
+FURTHEST_US = 2**53 - 1
+
+_RFC3164 = re.compile(r"([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_DMESG = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})")
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(Z|UTC|[+-]\d\d:?\d\d)?", re.ASCII)
+
+
+def of_fields(day: tuple[int, int, int], clock: tuple[int, int, int], fraction: str, zone_s: int) -> int | None:
+    """An instant; None: no such date, or before 1970. A leap second counts as the next one."""
+    year, month, number = day
+    hour, minute, second = clock
+    if hour > 23 or minute > 59 or second > 60:
+        return None
+    try:
+        date(year, month, number)
+    except ValueError:
+        return None
+    seconds = timegm((year, month, number, hour, minute, min(second, 59), 0, 0, 0)) + (second == 60) - zone_s
+    t_us = seconds * SECOND_US + int(fraction[:6].ljust(6, "0"))
+    return t_us if 0 <= t_us <= FURTHEST_US else None
+
+
+def of_rfc3164(text: str, now_us: int, zone_s: int) -> int | None:
+    """An instant without a year, put into the year that brings it nearest to now."""
+    found = _RFC3164.fullmatch(text)
+    if found is None or found[1] not in MONTHS:
+        return None
+    month, day = MONTHS[found[1]], int(found[2])
+    clock = int(found[3]), int(found[4]), int(found[5])
+    year = 1970 + now_us // (SECOND_US * 31_556_952)
+    tries = [of_fields((each, month, day), clock, found[6] or "", zone_s) for each in (year - 1, year, year + 1)]
+    known = [t_us for t_us in tries if t_us is not None]
+    return min(known, key=lambda t_us: abs(t_us - now_us)) if known else None
+
+
+def of_dmesg(text: str, zone_s: int) -> int | None:
+    """An instant as ``dmesg -T`` prints it, local time."""
+    found = _DMESG.fullmatch(text)
+    if found is None or found[1] not in MONTHS:
+        return None
+    return of_fields(
+        (int(found[6]), MONTHS[found[1]], int(found[2])), (int(found[3]), int(found[4]), int(found[5])), "", zone_s
+    )
+
+
+def of_iso(text: str, zone_s: int) -> int | None:
+    """An instant in ISO 8601 (RFC 5424, journalctl, containerd); without a zone it is local time."""
+    found = _ISO.match(text)
+    if found is None:
+        return None
+    offset = found[8]
+    if offset in ("Z", "UTC"):
+        zone_s = 0
+    elif offset:
+        zone_s = (int(offset[1:3]) * 3600 + int(offset[-2:]) * 60) * (-1 if offset[0] == "-" else 1)
+    day, clock = (int(found[1]), int(found[2]), int(found[3])), (int(found[4]), int(found[5]), int(found[6]))
+    return of_fields(day, clock, found[7] or "", zone_s)

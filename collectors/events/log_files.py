@@ -1,0 +1,152 @@
+"""Parts of the agent that read logs: files that grow (syslog, ovs-vswitchd.log, a job's log), and a syslog socket.
+
+A file is followed through rotation: another inode, or a file shorter than what was read, is read from its beginning. A
+line that has no end yet waits for it. Lines that are older than ``OLDEST_S`` are not told: a log that is found for the
+first time is read from its end, but a copied one would bring last year's faults back. Bound: ``MOST_BYTES`` a reading;
+more than that is skipped and told.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from collectors.events.classifying import Source, classify
+from collectors.events.devices import Devices
+from collectors.events.framing import LONGEST, join_wrapped, parse_line
+from collectors.events.instants import SECOND_US
+from collectors.events.kernel_log import instant
+from collectors.events.notices import Notice, Subject
+from collectors.events.telling import Teller
+from collectors.observing import Now, Observed
+
+MOST_BYTES = 1_000_000
+MOST_DATAGRAMS = 1_000
+OLDEST_S = 3_600
+
+
+def notices_of(
+    lines: Iterable[str], now: Now, source: Source, zone_s: int, whose: str | None = None
+) -> Iterator[tuple[Notice, int | None]]:
+    """Notices of log lines with their instants. ``whose``: container or switch that the log belongs to."""
+    for text in lines:
+        line = parse_line(text, now.t_us, zone_s)
+        notice = classify(line, source)
+        if notice is None:
+            continue
+        t_us = instant(line, now)
+        if t_us >= now.t_us - OLDEST_S * SECOND_US:
+            yield _named(notice, whose or (line.host if source == "switch" else None)), t_us
+
+
+def _named(notice: Notice, whose: str | None) -> Notice:
+    """The notice with the name of the switch or container that its log belongs to."""
+    kind, name = notice.subject.kind, notice.subject.name
+    if whose is None or kind not in ("port", "switch", "container"):
+        return notice
+    subject = Subject(kind, f"{whose}/{name}" if kind == "port" else whose)
+    return Notice(code=notice.code, severity=notice.severity, subject=subject, text=notice.text, values=notice.values)
+
+
+class LogFile:
+    """Follows one file."""
+
+    def __init__(
+        self,
+        path: Path,
+        devices: Callable[[], Devices],
+        source: Source = "host",
+        whose: str | None = None,
+        zone_s: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self.name, self.period_s = f"log {path}", 1.0
+        self._path, self._source, self._whose, self._zone_s = path, source, whose, zone_s
+        self._teller = Teller(f"log/{path.name}", devices)
+        self._place: tuple[int, int] | None = None
+        self._rest = b""
+
+    def collect(self, now: Now) -> Iterator[Observed]:
+        """Reads what was written since.
+
+        Raises:
+            OSError: the file is not there or not readable.
+        """
+        data, skipped = self._read()
+        lines = join_wrapped([line.decode(errors="replace") for line in data])
+        found = list(notices_of(lines, now, self._source, self._zone_s(), self._whose))
+        if skipped:
+            text = f"{skipped} bytes of {self._path.name} were skipped, as too much came at once"
+            found.append((Notice(code="unknown", severity="info", subject=Subject("host"), text=text), None))
+        yield from self._teller.tell(found, now)
+
+    def _read(self) -> tuple[list[bytes], int]:
+        """Whole new lines, and how many bytes were skipped."""
+        with self._path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if self._place is None:
+                self._place = status.st_ino, status.st_size
+            inode, offset = self._place
+            if inode != status.st_ino or status.st_size < offset:
+                offset, self._rest = 0, b""
+            skipped = max(0, status.st_size - offset - MOST_BYTES)
+            if skipped:
+                self._rest = b""
+            file.seek(offset + skipped)
+            data = file.read(MOST_BYTES)
+            self._place = status.st_ino, file.tell()
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest if len(rest) <= LONGEST else b""
+        return lines, skipped
+
+
+class SyslogSocket:
+    """Listens for syslog datagrams (UDP), of switches say. ``switches``: name by sender's address; others are left out.
+
+    The receive time is the event's where the line has none; a switch's own clock is not the host's.
+    """
+
+    name = "syslog-socket"
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        switches: dict[str, str],
+        devices: Callable[[], Devices],
+        zone_s: Callable[[], int] = lambda: 0,
+    ) -> None:
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self._socket = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        self._socket.bind(address)
+        self._switches, self._zone_s = switches, zone_s
+        self._teller = Teller("syslog", devices)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        host, port = self._socket.getsockname()[:2]
+        return str(host), int(port)
+
+    def fileno(self) -> int:
+        """What to wait for."""
+        return self._socket.fileno()
+
+    def receive(self, now: Now) -> Iterator[Observed]:
+        """Takes what has come."""
+        yield from self._teller.tell(self._notices(now), now)
+
+    def close(self, now: Now) -> tuple[Observed, ...]:  # noqa: ARG002 - as the agent calls it
+        """Gives the socket back."""
+        self._socket.close()
+        return ()
+
+    def _notices(self, now: Now) -> Iterator[tuple[Notice, int | None]]:
+        for _ in range(MOST_DATAGRAMS):
+            try:
+                data, sender = self._socket.recvfrom(LONGEST)
+            except BlockingIOError:
+                return
+            switch = self._switches.get(str(sender[0]))
+            if switch is not None:
+                yield from notices_of([data.decode(errors="replace")], now, "switch", self._zone_s(), switch)

@@ -1,0 +1,141 @@
+"""Kernel lines of RDMA-capable network cards: mlx5 above all, and the same troubles as bnxt, ice, irdma and mlx4 tell
+them.
+
+Which line means what follows the catalogue of open cluster monitors (field case W02): health and command timeouts are
+the firmware; a failed ACCESS_REG is a tool's noise; a module that overheats, draws too much or is unplugged is the
+module's own trouble, whatever "Cable error" before it says; "limits exceeded" is a resource that an application used
+up. Only the reasons that the driver knows are taken for a module's error; others are kept as ``unknown``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from collectors.events.rules import NIC_DRIVERS, PCI, Rule, rule
+
+_MLX5 = r"mlx5_core " + PCI
+_NIC = NIC_DRIVERS + r" " + PCI
+_REASONS = (
+    r"Power budget exceeded|Long Range for non MLNX cable|Bus stuck ?\(I2C or data shorted\)|No EEPROM/retry timeout"
+    r"|Enforce part number list|Unknown identifier|High Temperature|Bad or shorted cable/module|Unknown status"
+)
+
+_FIRMWARE = (
+    rule(
+        _MLX5 + r": .*\b(?P<command>[A-Z][A-Z0-9_]+)\(0x[0-9a-f]+\) timeout\. Will cause a leak", "fw_health", "error"
+    ),
+    rule(_MLX5 + r": .*device's health compromised - reached miss count", "fw_health", "error"),
+    rule(_MLX5 + r": .*\bsynd 0x0:", None),
+    rule(_MLX5 + r": .*\bsynd (?P<syndrome>0x[0-9a-f]+): (?P<meaning>[a-z][^,;]{0,80})", "fw_health", "error"),
+    rule(_MLX5 + r".*\b(?:FW fatal|[Ff]atal error \d+ detected|firmware internal error)", "fw_health", "error"),
+    Rule(
+        pattern=re.compile(
+            _MLX5 + r".*Health issue observed, (?P<issue>[^,]{0,80}), severity\(\d+\) (?P<level>[A-Z]+)"
+        ),
+        code="fw_health",
+        severity="error",
+        about="pci",
+        by_group=("level", {"warning": "warning", "notice": "info", "info": "info", "debug": "info"}),
+    ),
+    rule(_MLX5 + r".*High temperature on sensors", "fw_health", "warning"),
+    rule(
+        r"NETDEV WATCHDOG: (?P<netdev>\S{1,32}) \(" + NIC_DRIVERS + r"\): transmit queue.*timed out",
+        "fw_health",
+        "warning",
+        "netdev",
+    ),
+    rule(
+        _NIC + r".*(?:[Ff]irmware (?:fatal )?(?:error|exception)|[Ii]nternal error detected|FW (?:non-)?fatal)",
+        "fw_health",
+        "error",
+    ),
+    rule(
+        _MLX5 + r".*\bACCESS_REG\(0x[0-9a-f]+\) .*failed, status (?P<status>[^,(]{1,60})", "fw_command_failed", "info"
+    ),
+    rule(
+        _MLX5 + r".*\b(?P<command>CREATE_[A-Z_]+)\(0x[0-9a-f]+\) .*failed, status limits exceeded\(0x8\)",
+        "limits_exceeded",
+    ),
+)
+_RESETS = (
+    rule(
+        _MLX5 + r".*(?:health recovery (?:succeeded|failed|flow)|handling bad device|enter_error_state|sync reset)",
+        "rnic_reset",
+        "error",
+    ),
+    rule(
+        _NIC + r".*(?:\b(?:FW|[Ff]irmware|device|PF|EMP|GLOB|CORE) ?[Rr]eset|[Rr]esetting|device is going to be reset)",
+        "rnic_reset",
+        "error",
+    ),
+    rule(
+        _NIC + r".*(?:PCI slot is unavailable|pci channel (?:is )?offline|PCIe? device (?:is )?(?:lost|disconnected))",
+        "rnic_missing",
+        "error",
+    ),
+)
+_MODULES = (
+    rule(
+        _MLX5
+        + r":.*Port module event\[error\]: module (?P<module>\d+), Cable error, (?P<reason>"
+        + _REASONS
+        + r")(?:$|\W)",
+        "module_error",
+    ),
+    rule(_MLX5 + r":.*Port module event: module (?P<module>\d+), Cable (?P<reason>unplugged)", "module_error"),
+    rule(_MLX5 + r":.*Port module event: module \d+, Cable plugged", None),
+)
+_LINKS = (
+    rule(
+        _NIC + r"(?: (?P<netdev>[^\s:]{1,32}))?(?: \([^)]{0,64}\))?: (?:NIC )?[Ll]ink (?:is )?[Dd]own",
+        "port_down",
+        "error",
+    ),
+    rule(
+        _NIC + r"(?: (?P<netdev>[^\s:]{1,32}))?(?: \([^)]{0,64}\))?: (?:NIC )?[Ll]ink (?:is )?[Uu]p", "port_up", "info"
+    ),
+    rule(r"(?P<netdev>\S{1,32}): [Ll]ost carrier$", "port_down", "warning", "netdev"),
+    rule(r"(?P<netdev>\S{1,32}): [Gg]ained carrier$", "port_up", "info", "netdev"),
+)
+_BONDS = (
+    Rule(
+        pattern=re.compile(_MLX5 + r":? .*lag map:? port 1:(?P<wire>\d) port 2:(?P=wire)\b"),
+        code="bond_degraded",
+        about="pci",
+    ),
+    rule(_MLX5 + r":? .*lag map:? port 1:\d port 2:\d", None),
+    rule(
+        r"(?P<netdev>\S{1,32}): \(slave (?P<member>\S{1,32})\): link status definitely down",
+        "bond_degraded",
+        "warning",
+        "netdev",
+    ),
+    rule(
+        r"(?P<netdev>\S{1,32}): link status definitely down for interface (?P<member>\S{1,32}),",
+        "bond_degraded",
+        "warning",
+        "netdev",
+    ),
+    rule(r"(?P<netdev>\S{1,32}): now running without any active interface", "bond_failed", "error", "netdev"),
+    rule(
+        r"(?P<netdev>\S{1,32}): Warning: No 802\.3ad response from the link partner",
+        "bond_degraded",
+        "warning",
+        "netdev",
+    ),
+    rule(
+        r"\S{1,32}: (?:\(slave \S{1,32}\): )?link status (?:definitely up|up again|up,|down,|up for|down for)",
+        None,
+        about="netdev",
+    ),
+)
+_HARMLESS = (
+    rule(
+        _MLX5 + r":.*(?:assert_(?:var|exit_ptr|callra)|fw_ver |hw_id |irisc_index|ext_synd|raw fw_ver|time \d|rfr \d"
+        r"|severity \d)",
+        None,
+    ),
+    rule(_NIC + r".*(?:firmware version|Rate limit: |MLX5E: StrdRq|Supported tc|E-Switch: Total|Flow counters)", None),
+)
+
+NIC_RULES: tuple[Rule, ...] = (*_FIRMWARE, *_RESETS, *_MODULES, *_LINKS, *_BONDS, *_HARMLESS)

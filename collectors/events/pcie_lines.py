@@ -1,0 +1,69 @@
+"""Kernel lines about PCI Express, the IOMMU and GPU Direct.
+
+A slot that trained narrower than the card can is told with the port that limits it, which is the board's matter (W05):
+both are named. Corrected errors are counted by the kernel and cost a retry each: ``info``; uncorrected ones lose data,
+fatal ones the card. Lines of devices that are no RNIC, nor a bridge above one, are of no interest (``known_only``).
+"""
+
+from __future__ import annotations
+
+import re
+
+from collectors.events.notices import Severity
+from collectors.events.rules import NIC_DRIVERS, PCI, Rule, rule
+
+_GRADES: dict[str, Severity] = {
+    "corrected": "info",
+    "correctable": "info",
+    "uncorrected (fatal)": "error",
+    "uncorrectable (fatal)": "error",
+    "fatal": "error",
+}
+_GRADE = r"(?P<grade>(?:Unc|C)orrect(?:ed|able)(?: \((?:Non-)?Fatal\))?|(?:Non-)?Fatal)"
+_LIMITED = (
+    r": (?P<available_gbps>[\d.]{1,12}) Gb/s available PCIe bandwidth, limited by (?P<speed>[\d.]{1,6} GT/s)"
+    r" PCIe x(?P<width>\d{1,2})"
+    r" link at (?P<limited_by>[0-9a-f:.]{7,16}) \(capable of (?P<capable_gbps>[\d.]{1,12}) Gb/s"
+    r" with (?P<capable_speed>[\d.]{1,6} GT/s) PCIe x(?P<capable_width>\d{1,2}) link\)"
+)
+
+
+def _known(pattern: str, code: str, severity: Severity = "warning") -> Rule:
+    """A rule that counts for RNICs and the bridges above them only."""
+    return Rule(pattern=re.compile(pattern), code=code, severity=severity, about="pci", known_only=True)
+
+
+def _graded(pattern: str) -> Rule:
+    return Rule(
+        pattern=re.compile(pattern), code="pcie_error", about="pci", known_only=True, by_group=("grade", _GRADES)
+    )
+
+
+PCIE_RULES: tuple[Rule, ...] = (
+    rule(NIC_DRIVERS + " " + PCI + _LIMITED, "pcie_degraded"),
+    _known("pci " + PCI + _LIMITED, "pcie_degraded"),
+    rule(PCI + r": [\d.]{1,12} Gb/s available PCIe bandwidth \(", None),
+    rule(
+        r"mlx5_core " + PCI + r": .*Detected insufficient power on the PCIe slot \((?P<watts>\d{1,4})W\)", "pcie_error"
+    ),
+    _graded(r"AER: (?:Multiple )?" + _GRADE + r" error (?:message )?received: " + PCI),
+    _graded(PCI + r": (?:AER: )?PCIe Bus Error: severity=" + _GRADE + r", type=(?P<layer>[^,]{1,40})"),
+    _known(PCI + r": (?:AER: )?(?:can't recover|device recovery failed)", "pcie_error", "error"),
+    _known(PCI + r": DPC: (?:containment event|.*ERR_FATAL)", "pcie_error", "error"),
+    _known(PCI + r": (?:pciehp: )?Slot\([^)]{1,16}\): (?:Card not present|Link Down)", "rnic_missing", "error"),
+    _known(
+        r"(?:DMAR|AMD-Vi|iommu).*(?:[Ff]ault|FAULT).*?(?P<pci>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])",
+        "pcie_error",
+    ),
+    rule(
+        r"(?:nvidia[-_]peermem|nv_peer_mem|nvidia_p2p)\b.*(?:[Ee]rror|ERROR|[Ff]ail|invalid)",
+        "gdr_error",
+        "warning",
+        "host",
+    ),
+    rule(
+        PCI + r":\s+(?:AER: )?(?:device \[[0-9a-f:]+\] error status|\[ ?\d+\] |TLP Header|broadcast |device"
+        r" recovery successful)",
+        None,
+    ),
+)

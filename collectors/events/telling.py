@@ -1,0 +1,70 @@
+"""How do notices become facts for ``device-events``, and how many at most?
+
+Severity of a port that goes down: an RNIC's is an ``error``, another network device's a ``warning`` (field case N15:
+"eth0 warn, ib1 critical"). No two notices are taken for one because they carry the same time: six flaps within a
+second are six. Bound: ``MOST`` facts a minute for each device and code; what comes beyond is counted and told once,
+when the minute is over, with ``values.left_out``. Memory: one entry for each device and code of the last minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from collectors.events.devices import Devices
+from collectors.events.instants import SECOND_US
+from collectors.events.notices import Notice, Severity
+from collectors.observing import Now, Observed
+
+MOST = 120
+MINUTE_US = 60 * SECOND_US
+
+
+class Teller:
+    """Makes facts of one source. ``stream``: who tells, after ``device-events/``; ``devices``: asked for each batch."""
+
+    def __init__(self, stream: str, devices: Callable[[], Devices]) -> None:
+        self._stream, self._devices = f"device-events/{stream}", devices
+        self._began_us = 0
+        self._told: dict[tuple[str, str], int] = {}
+
+    def tell(self, notices: Iterable[tuple[Notice, int | None]], now: Now) -> Iterator[Observed]:
+        """Facts of notices with their instants (None: now)."""
+        if not self._began_us <= now.mono_us < self._began_us + MINUTE_US:
+            yield from self._left_out(now)
+            self._began_us, self._told = now.mono_us, {}
+        devices: Devices | None = None
+        for notice, t_us in notices:
+            devices = devices or self._devices()
+            device = devices.component(notice.subject)
+            if device is None:
+                continue
+            key = device, notice.code
+            self._told[key] = self._told.get(key, 0) + 1
+            if self._told[key] <= MOST:
+                yield self._fact(device, notice, now.t_us if t_us is None else t_us)
+
+    def _fact(self, device: str, notice: Notice, t_us: int) -> Observed:
+        severity: Severity = notice.severity
+        if notice.code == "port_down" and notice.subject.kind == "netdev":
+            severity = "error" if device.startswith("rnic:") or notice.subject.name.startswith("ib") else "warning"
+        fields = {
+            "device": device,
+            "event": notice.code,
+            "severity": severity,
+            "text": notice.text,
+            "values": dict(notice.values),
+        }
+        return Observed("device-events", self._stream, t_us, fields)
+
+    def _left_out(self, now: Now) -> Iterator[Observed]:
+        for (device, code), number in self._told.items():
+            if number > MOST:
+                text = f"{number - MOST} further {code} of {device} within a minute were left out"
+                fields = {
+                    "device": device,
+                    "event": code,
+                    "severity": "info",
+                    "text": text,
+                    "values": {"left_out": number - MOST},
+                }
+                yield Observed("device-events", self._stream, now.t_us, fields)
