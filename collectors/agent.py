@@ -9,9 +9,8 @@ still takes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from queue import Full
-from typing import TypeVar
 
 from collectors.following import Follower
 from collectors.health import Health, HealthPlan
@@ -44,7 +43,6 @@ SAVE_S = 1.0
 FOLLOW_S = 1.0
 
 Part = Collector | Listener
-T = TypeVar("T")
 
 
 class Agent:
@@ -71,9 +69,9 @@ class Agent:
             self._listen(part, watched)
 
     def follow(self, follower: Follower) -> None:
-        """Reads maps and plans from Kafka, in the slow lane."""
+        """Reads maps and plans from Kafka."""
         watched = Supervised("following", self.deliver)
-        self.loop.every(lambda: FOLLOW_S, lambda now: self._read_on(follower, watched, now))
+        self.loop.every(lambda: FOLLOW_S, lambda now: watched.ask(lambda _now: self._read_on(follower), now))
 
     def run(self, stop_s: float) -> int:
         """Until the loop is stopped; returns how many messages were left in the spool."""
@@ -114,23 +112,17 @@ class Agent:
             if isinstance(part, PlanFollower):
                 part.take_plan(plan)
 
-    def _read_on(self, follower: Follower, watched: Supervised, now: Now) -> None:
+    def _read_on(self, follower: Follower) -> Iterable[Observed]:
+        """Takes what is new on Kafka; when a job has appeared, its plan may have passed by unread."""
         jobs = frozenset(self.residents.jobs())
-
-        def read() -> list[EndpointMap | ProbePlan]:
-            return follower.read(jobs)
-
-        def take(news: list[EndpointMap | ProbePlan]) -> Iterable[Observed]:
-            for value in news:
-                if isinstance(value, EndpointMap):
-                    self.take_map(value)
-                else:
-                    self.take_plan(value)
-            if set(self.residents.jobs()) - jobs:
-                follower.read_plans_again()
-            return ()
-
-        self._in_lane(watched, now, read, take)
+        for value in follower.read(jobs):
+            if isinstance(value, EndpointMap):
+                self.take_map(value)
+            else:
+                self.take_plan(value)
+        if set(self.residents.jobs()) - jobs:
+            follower.read_plans_again()
+        return ()
 
     def _ask_at_intervals(self, part: Collector, watched: Supervised, slow: bool) -> None:
         stretches = not isinstance(part, Saver)
@@ -138,24 +130,22 @@ class Agent:
         def period_s() -> float:
             return part.period_s * (self._factor if stretches else 1)
 
-        def read() -> list[Observed]:
-            return list(part.collect(self.loop.clocks()))
-
         if slow:
-            self.loop.every(period_s, lambda now: self._in_lane(watched, now, read, list))
+            self.loop.every(period_s, lambda now: self._ask_in_lane(part, watched, now))
         else:
             self.loop.every(period_s, lambda now: watched.ask(part.collect, now))
 
-    def _in_lane(
-        self, watched: Supervised, now: Now, work: Callable[[], T], take: Callable[[T], Iterable[Observed]]
-    ) -> None:
-        """Does ``work`` in the slow lane, unless it is still at it, and delivers what ``take`` makes of the result."""
+    def _ask_in_lane(self, part: Collector, watched: Supervised, now: Now) -> None:
+        """Asks in the slow lane, unless the part is still at it."""
         if watched.is_busy or not watched.may_ask(now):
             return
 
-        def done(result: T) -> None:
+        def read() -> list[Observed]:
+            return list(part.collect(self.loop.clocks()))
+
+        def done(facts: list[Observed]) -> None:
             watched.is_busy = False
-            watched.ask(lambda _now: take(result), self.loop.clocks())
+            watched.ask(lambda _now: facts, self.loop.clocks())
 
         def failed(error: Exception) -> None:
             watched.is_busy = False
@@ -163,7 +153,7 @@ class Agent:
 
         watched.is_busy = True
         try:
-            self.lane.submit(work, done, failed)
+            self.lane.submit(read, done, failed)
         except Full:
             failed(OSError("too much is waiting in the slow lane"))
 

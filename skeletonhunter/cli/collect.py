@@ -14,23 +14,18 @@ def collect(
     check: Annotated[bool, typer.Option("--check", help="Only check the settings, and say who would run.")] = False,
 ) -> None:
     """Run an agent: read devices, publish what they say, carry out probe plans, until SIGTERM."""
-    import logging
     import os
-    import sys
 
-    from collectors.running import run_agent
+    from collectors.running import replace_process
     from skeletonhunter.cli import InputError
     from skeletonhunter.collecting import load_agent_settings
     from skeletonhunter.settings_sources import SettingsError
 
-    logging.basicConfig(
-        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
-    )
     try:
         settings = load_agent_settings(config, os.environ, {"kafka.url": kafka})
-        if check:
-            typer.echo(f"an agent of fabric {settings.agent.fabric} with {', '.join(settings.agent.parts)}")
-        else:
-            run_agent(settings)
-    except (SettingsError, OSError) as error:
+    except SettingsError as error:
         raise InputError(str(error)) from error
+    if check:
+        typer.echo(f"an agent of fabric {settings.agent.fabric} with {', '.join(settings.agent.parts)}")
+    else:
+        replace_process(settings)
