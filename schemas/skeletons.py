@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from schemas.envelope import Count, JobMessage, Name, Share, Value, shallow
 from schemas.maps import Parallelism
 
 SkeletonState = Literal["forming", "trusted", "degraded", "stale", "disabled"]
 Edge = tuple[str, str, str]
-"""(endpoint, endpoint, kind), undirected, the endpoints in ascending order."""
+"""(endpoint, endpoint, kind), undirected, the endpoints in ascending order; kind ``user`` = asked for by its users."""
+
+MOST_EXTRA_EDGES = 10_000
+"""More pairs than this are no addition to a skeleton."""
 
 
 class Group(Value, frozen=True, kw_only=True):
@@ -39,3 +44,20 @@ class SkeletonUpdate(JobMessage, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         shallow(evidence=self.evidence)
+
+
+class SkeletonOverride(JobMessage, frozen=True, kw_only=True):
+    """Topic ``skeleton-overrides``, key job: what a job's users want; a higher ``version`` replaces a lower one.
+
+    ``disabled``: neither infer nor probe. ``edges``: pairs to probe besides the skeleton's. Both add to the settings.
+    """
+
+    version: Count
+    disabled: bool = False
+    edges: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=MOST_EXTRA_EDGES)] = ()
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        for a, b in self.edges:
+            if a == b:
+                raise ValueError(f"an edge joins two endpoints, got {a!r} twice")

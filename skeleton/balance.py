@@ -21,6 +21,7 @@ most rate x e. Cost: O(n^2 T + n^3) per rail.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,6 +81,13 @@ def is_lopsided(balance: FloatArray) -> bool:
     per_interval = energy.sum(axis=0)
     squares = float((per_interval**2).sum())
     return squares <= 0 or float(per_interval.sum()) ** 2 / squares < LEAST_INTERVALS
+
+
+def residual(balance: FloatArray, replicas: Iterable[Sequence[int]]) -> float:
+    """Imbalance of replicas (rows) as a share of their members'; 0 = cancels, about 1 = unrelated."""
+    left = sum(float((balance[list(rows)].sum(axis=0) ** 2).sum()) for rows in replicas)
+    energy = float((balance**2).sum())
+    return left / energy if energy > 0 else 1.0
 
 
 def divisors(number: int) -> list[int]:

@@ -13,10 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from schemas.instants import SECOND_US
 from skeleton.matching import BurstClass, Matches
 
 Rows = tuple[int, ...]
 
+PAUSE, LEAST_PAUSES, LEADING = 0.2, 2, 0.5
+UNANIMOUS = 0.8
 INCOMPLETE = 0.005
 """Share of the collective bytes that may be in classes that are no evidence."""
 
@@ -103,35 +108,71 @@ def _walk(neighbours: dict[int, set[int]], start: int) -> Rows:
     return tuple(path)
 
 
-def align_chains(chains: tuple[Rows, ...], collectives: Collectives) -> tuple[Rows, ...]:
-    """The chains in one direction: turned so that members of one collective group have one place in their chains."""
+def direct_chains(
+    chains: tuple[Rows, ...], collectives: Collectives, matches: Matches, period_s: float
+) -> tuple[Rows, ...] | None:
+    """The chains in one direction, as who leads and who has collectives with whom say; None: they don't, or not alike.
+
+    Which end is the first stage is known only from the former.
+    """
+    led = lead_chains(chains, matches, period_s)
+    voted = align_chains(led or chains, collectives)
+    if led is None or voted is None:
+        return led or voted
+    return led if voted == led else None
+
+
+def lead_chains(chains: tuple[Rows, ...], matches: Matches, period_s: float) -> tuple[Rows, ...] | None:
+    """The chains, first stage first: after the pause between two steps it is the first of both ends to send a message.
+
+    None: some chain does not do so most of the time. A pause is ``PAUSE`` of the period or more.
+    """
+    turned = []
+    for chain in chains:
+        starts = [matches.message_starts[chain[0]], matches.message_starts[chain[-1]]]
+        at_us = np.concatenate(starts)
+        ends = np.repeat([1, -1], [len(one) for one in starts])
+        order = np.argsort(at_us, kind="stable")
+        leaders = ends[order][1:][np.diff(at_us[order]) >= PAUSE * period_s * SECOND_US]
+        if len(leaders) < LEAST_PAUSES or abs(float(leaders.mean())) < LEADING:
+            return None
+        turned.append(chain if leaders.sum() > 0 else chain[::-1])
+    return tuple(turned)
+
+
+def align_chains(chains: tuple[Rows, ...], collectives: Collectives) -> tuple[Rows, ...] | None:
+    """The chains in one direction: turned so that members of one collective group have one place in their chains.
+
+    None: for some chain the groups do not say so, or contradict each other.
+    """
     place = {row: index for chain in chains for index, row in enumerate(chain)}
     chain_of = {row: number for number, chain in enumerate(chains) for row in chain}
     last = len(chains[0]) - 1
     turned = {0: False}
     while len(turned) < len(chains):
         votes = _votes(turned, collectives, place, chain_of, last)
-        for number in range(len(chains)):
-            votes.setdefault(number, 0)
-        number = max((n for n in votes if n not in turned), key=lambda n: (abs(votes[n]), -n))
-        turned[number] = votes[number] < 0
+        number = max(votes, key=lambda n: (votes[n][1], -n), default=None)
+        if number is None or abs(votes[number][0]) < UNANIMOUS * votes[number][1]:
+            return None
+        turned[number] = votes[number][0] < 0
     return tuple(chain[::-1] if turned[number] else chain for number, chain in enumerate(chains))
 
 
 def _votes(
     turned: dict[int, bool], collectives: Collectives, place: dict[int, int], chain_of: dict[int, int], last: int
-) -> dict[int, int]:
-    """For each chain not yet turned:
-    group members with the same place in chains that are, less those with the opposite.
+) -> dict[int, tuple[int, int]]:
+    """For each chain not yet turned: group members with the same place in chains that are, less those with the opposite
+    place; and the sum of both. Chains about which nothing is said are left out.
     """
-    votes: dict[int, int] = {}
+    votes: dict[int, tuple[int, int]] = {}
     for group in (group for system in collectives.systems for group in system.groups):
         known = [last - place[row] if turned[chain_of[row]] else place[row] for row in group if chain_of[row] in turned]
         for row in group:
-            if chain_of[row] not in turned:
-                here = place[row]
-                score = sum((there == here) - (there == last - here) for there in known)
-                votes[chain_of[row]] = votes.get(chain_of[row], 0) + score
+            if chain_of[row] not in turned and 2 * place[row] != last:
+                same, opposite = known.count(place[row]), known.count(last - place[row])
+                score, total = votes.get(chain_of[row], (0, 0))
+                if same + opposite:
+                    votes[chain_of[row]] = score + same - opposite, total + same + opposite
     return votes
 
 

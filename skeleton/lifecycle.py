@@ -4,9 +4,9 @@ Two structures *agree* when one has all edges of the other: more evidence resolv
 kept as further pairs. Of two that agree the one with more edges is believed.
 - Nothing is trusted on one look: two in a row must agree, on growing evidence, with enough confidence.
 - A trusted skeleton stands while looks agree with it. It gives way to one with fewer edges, or to another that it
-does not
-  agree with, only after two looks in a row agree on that.
-- Looks that find no rhythm degrade it; without support for ``stale_s`` it is stale: dropped, and evidence starts anew.
+  does not agree with, only after two looks in a row agree on that.
+- Traffic that has drifted away from it, and looks that find no rhythm, degrade it. Without support for ``stale_s`` it
+  is stale: dropped, and evidence starts anew.
 - Once trusted, it takes a little more to lose trust than it took to gain it, so that it does not flap.
 """
 
@@ -32,12 +32,15 @@ def take_look(state: JobState, look: Inference | None, t_us: int, parameters: Sk
         code = look.refusal if look is not None else "unobserved"
         reason = look.reason if look is not None else "no counters or bursts of this job were seen"
         _unsupported(state, Standing("forming", reason=reason, code=code, evidence=look.evidence if look else {}), t_us)
+        if code == "drift":
+            state.drifted, state.since_us, state.looked_us = True, t_us, t_us
     elif _was_trusted(state):
         _review(state, look, t_us, parameters)
     else:
         confirmed = state.standing.code == FOUND and agree(state.structure, look.structure)
         state.structure = larger(state.structure, look.structure) if confirmed else look.structure
-        state.candidate, state.supported_us = None, t_us
+        _support(state, look, t_us)
+        state.candidate = None
         state.standing = _judge(look, False, confirmed, parameters)
     _retire(state, t_us, parameters)
 
@@ -55,19 +58,27 @@ def larger(one: Structure, other: Structure) -> Structure:
 
 def _review(state: JobState, look: Inference, t_us: int, parameters: SkeletonParameters) -> None:
     """A look at the traffic of a job that has, or had, a trusted skeleton."""
-    if look.structure.pairs() >= state.structure.pairs():
-        state.candidate, state.supported_us = None, t_us
+    if look.structure.pairs() >= state.structure.pairs() and not state.drifted:
+        state.candidate = None
         if look.structure.pairs() == state.structure.pairs() and not state.structure.is_resolved():
             state.structure = look.structure
+        _support(state, look, t_us)
     elif state.candidate is not None and agree(state.candidate, look.structure):
-        state.structure, state.candidate = larger(state.candidate, look.structure), None
-        state.supported_us = t_us
+        state.structure, state.candidate, state.drifted = larger(state.candidate, look.structure), None, False
+        _support(state, look, t_us)
     else:
-        if agree(state.structure, look.structure):
-            state.supported_us = t_us
+        if agree(state.structure, look.structure) and not state.drifted:
+            _support(state, look, t_us)
         state.candidate = look.structure
     if state.supported_us == t_us:
         state.standing = _judge(look, True, True, parameters)
+
+
+def _support(state: JobState, look: Inference, t_us: int) -> None:
+    """Traffic agrees with the structure now."""
+    state.supported_us = t_us
+    if look.structure.pairs() == state.structure.pairs():
+        state.fit = look.fit
 
 
 def _was_trusted(state: JobState) -> bool:
@@ -104,5 +115,6 @@ def _unsupported(state: JobState, seen: Standing, t_us: int) -> None:
 def _retire(state: JobState, t_us: int, parameters: SkeletonParameters) -> None:
     if _was_trusted(state) and t_us - state.supported_us > micros(parameters.stale_s):
         state.structure, state.candidate, state.since_us = Structure(), None, t_us
+        state.fit, state.drifted = {}, False
         reason = f"not supported by traffic for {parameters.stale_s:g} s"
         state.standing = Standing("stale", reason=reason, code="stale")

@@ -19,7 +19,7 @@ Cost: O(m log m) for the m bursts kept per rail (see ``bursts``), and m x n bits
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +35,6 @@ CLASS_STEP = 0.05
 
 ALWAYS = 0.9
 OFTEN = 0.5
-POSSIBLE = 0.15
 RECURRING = 0.1
 LEAST_BURSTS = 3
 """A class of which an endpoint sent fewer bursts says nothing."""
@@ -45,16 +44,12 @@ SHARPEST_US, BLUNTEST_US = 200.0, 60_000.0
 
 @dataclass(frozen=True, slots=True)
 class Partners:
-    """What one endpoint (row) does in one class: ``sets`` of partner rows, each those of a collective or a target.
-
-    ``possible``: all rows that received too often to be ruled out.
-    """
+    """What one endpoint (row) does in one class: ``sets`` of partner rows, each those of a collective or a target."""
 
     row: int
     size: float
     bursts: int
     sets: tuple[tuple[int, ...], ...]
-    possible: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +72,20 @@ class Matches:
     """All classes; ``explained`` = share of the sent bytes whose receivers are among the partners found.
 
     ``messages_explained``: the same of messages alone, which are few beside the bytes of collectives.
+    ``met``: (n, n) how many messages (bursts sent while the sender received none) of one row another row received.
+    ``message_starts``: when each row sent messages, us, ascending.
     """
 
     classes: tuple[BurstClass, ...]
     explained: float
     messages_explained: float
+    met: NDArray[np.int64]
+    message_starts: tuple[NDArray[np.int64], ...]
 
     def message_pairs(self) -> frozenset[tuple[int, int]]:
         """Pairs of rows, the lesser first, of which one sends the other messages, as far as can be told."""
         sets = [(p.row, found) for one in self.classes if not one.collective for p in one.partners for found in p.sets]
         return frozenset((min(row, other), max(row, other)) for row, found in sets for other in found)
-
-    def possible_pairs(self) -> frozenset[tuple[int, int]]:
-        """Pairs of rows, the lesser first, that can't be ruled out to pass messages."""
-        found = [
-            (p.row, other) for one in self.classes if not one.collective for p in one.partners for other in p.possible
-        ]
-        return frozenset((min(row, other), max(row, other)) for row, other in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +112,41 @@ def match_bursts(series: Sequence[BurstSeries], since_us: int) -> Matches | None
     table, sent = _gather(series, since_us)
     clock_us = 2.0 * max(one.error_us for one in series)
     classes = []
+    met = np.zeros((len(series), len(series)), np.int64)
+    starts: list[list[NDArray[np.int64]]] = [[] for _ in series]
     shares = {True: [0.0, 0.0], False: [0.0, 0.0]}
     for kind in np.unique(table.kind[sent]):
         going, coming = table.select(sent & (table.kind == kind)), table.select(~sent & (table.kind == kind))
-        found, matched = _match_class(going, coming, len(series), clock_us)
+        found, matched, message = _match_class(going, coming, met, clock_us)
+        for row in np.unique(going.row[message]):
+            starts[row].append(going.start[message & (going.row == row)])
         classes.append(found)
         shares[found.collective][0] += float(going.size[matched].sum())
         shares[found.collective][1] += float(going.size.sum())
     both = [shares[True][0] + shares[False][0], shares[True][1] + shares[False][1]]
-    return Matches(tuple(classes), _share(*both), _share(*shares[False]))
+    return Matches(tuple(classes), _share(*both), _share(*shares[False]), met, tuple(map(_sorted, starts)))
+
+
+def fresh_classes(
+    series: Sequence[BurstSeries], since_us: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], float]]:
+    """For each class of the bursts since ``since_us``: of each sent burst the row and size, and which rows received
+    such a burst at that time, (bursts, rows); and the share of bursts whose sender received one as well.
+    """
+    if any(not len(one.start_us) for one in series):
+        return
+    table, sent = _gather(series, since_us)
+    clock_us = 2.0 * max(one.error_us for one in series)
+    for kind in np.unique(table.kind[sent]):
+        going, coming = table.select(sent & (table.kind == kind)), table.select(~sent & (table.kind == kind))
+        tolerance_us = _bounded(_sharpness(_nearest(going, coming)), clock_us)
+        met = _meetings(going, coming, len(series), tolerance_us)
+        together = float(met[np.arange(len(met)), going.row].mean())
+        yield going.row, going.size, met, together
+
+
+def _sorted(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
 
 
 def _share(part: float, whole: float) -> float:
@@ -162,11 +180,19 @@ def _classes(size: NDArray[np.float64]) -> NDArray[np.int64]:
     return kinds
 
 
-def _match_class(going: _Table, coming: _Table, rows: int, clock_us: float) -> tuple[BurstClass, NDArray[np.bool_]]:
-    """What is done in one class, and which sent bursts that explains."""
+def _match_class(
+    going: _Table, coming: _Table, counts: NDArray[np.int64], clock_us: float
+) -> tuple[BurstClass, NDArray[np.bool_], NDArray[np.bool_]]:
+    """What is done in one class, which sent bursts that explains, and which of them were messages.
+
+    Adds to ``counts`` who received whose messages.
+    """
+    rows = len(counts)
     nearest = _nearest(going, coming)
-    sharp_us = _bounded(1.5 * _quantile(nearest, 0.99), clock_us)
-    own = _meetings(going, coming, rows, sharp_us)[np.arange(len(going.row)), going.row]
+    sharp_us = _bounded(_sharpness(nearest), clock_us)
+    met = _meetings(going, coming, rows, sharp_us)
+    own = met[np.arange(len(going.row)), going.row]
+    np.add.at(counts, going.row[~own], met[~own].astype(np.int64))
     together = float(own.mean()) if len(own) else 0.0
     tolerance_us = _bounded(6.0 * _quantile(nearest, 0.9), sharp_us) if together >= ALWAYS else sharp_us
     met = _meetings(going, coming, rows, tolerance_us)
@@ -177,14 +203,13 @@ def _match_class(going: _Table, coming: _Table, rows: int, clock_us: float) -> t
         mine = np.nonzero(going.row == row)[0]
         if len(mine) >= LEAST_BURSTS:
             sets = _recurring(met[mine], OFTEN if together >= ALWAYS else ALWAYS)
-            possible = tuple(int(other) for other in np.nonzero(met[mine].mean(axis=0) >= POSSIBLE)[0])
-            partners.append(Partners(int(row), float(np.median(going.size[mine])), len(mine), sets, possible))
+            partners.append(Partners(int(row), float(np.median(going.size[mine])), len(mine), sets))
             hit = np.zeros(len(mine), dtype=bool)
             for found in sets:
                 hit |= met[mine][:, list(found)].mean(axis=1) >= OFTEN
             matched[mine] = True if hit.mean() >= ALWAYS else hit
     size = float(np.median(going.size)) if len(own) else 0.0
-    return BurstClass(size, together, tolerance_us, tuple(partners)), matched
+    return BurstClass(size, together, tolerance_us, tuple(partners)), matched, ~own
 
 
 def _nearest(going: _Table, coming: _Table) -> NDArray[np.float64]:
@@ -198,6 +223,13 @@ def _nearest(going: _Table, coming: _Table) -> NDArray[np.float64]:
         apart = np.abs(there.start[other] - going.start).astype(np.float64)
         nearest = np.where(there.row[other] != going.row, np.minimum(nearest, apart), nearest)
     return np.asarray(nearest[np.isfinite(nearest)])
+
+
+def _sharpness(nearest: NDArray[np.float64]) -> float:
+    """How far the edges of one transfer are apart at most; a burst in a hundred, or where most are much closer one in
+    five, may have merged with another and is left out.
+    """
+    return min(1.5 * _quantile(nearest, 0.99), 4.0 * _quantile(nearest, 0.8))
 
 
 def _quantile(values: NDArray[np.float64], share: float) -> float:

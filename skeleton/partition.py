@@ -8,7 +8,7 @@ Gram matrix of the balances, it is the one into groups of P that minimises
 
 and its *residual*, that sum over the trace of G, tells whether it is one: 1 for unrelated traffic, near 0 for replicas.
 P is the least divisor of n whose best partition has a residual below ``LEAST_RESIDUAL`` (unions of replicas balance
-too).
+too), and every lesser divisor must leave ``CLEARLY`` times as much: else noise may have hidden the true one.
 
 The minimum is sought by building groups greedily from several starts and then exchanging pairs of members while that
 helps. What is found need not be right in every part: ``joining`` mends it, and says which parts may be exchanged.
@@ -29,6 +29,7 @@ FloatArray = NDArray[np.float64]
 Rows = tuple[int, ...]
 
 LEAST_RESIDUAL = 0.05
+CLEARLY = 3.0
 STARTS = 6
 HOPELESS = 0.15
 """A search that ends with a larger residual is not repeated from another start."""
@@ -61,11 +62,15 @@ def find_partition(balance: FloatArray) -> Partition | None:
     if energy <= 0 or (np.diag(gram) <= 0).any():
         return None
     gram /= energy
+    least = np.inf
     for stages in divisors(rows):
         residual, labels = _best(gram, stages)
         if residual <= LEAST_RESIDUAL:
+            if residual * CLEARLY > least:
+                return None
             groups = sorted(tuple(int(row) for row in np.nonzero(labels == label)[0]) for label in np.unique(labels))
             return Partition(tuple(groups), residual)
+        least = min(least, residual)
     return None
 
 

@@ -36,7 +36,8 @@ WEIGHTS = np.array([0.25, 0.5, 0.25])
 PEAK_SHARE = 0.8
 """A peak this close to the highest counts as equally well supported; the shortest such lag is the period."""
 
-LEAST_CYCLES = 3
+LEAST_CYCLES = 2.8
+"""Three repetitions make a period, two a coincidence; a little less than three, since a peak must be seen to fall."""
 
 LEAST_ENERGY = 0.5
 """Where the overlap of series and lagged series holds less than this share of its due variance, r is held down: a lone
@@ -83,7 +84,7 @@ def smoothed(activity: FloatArray) -> FloatArray:
 
 def _find(activity: FloatArray) -> Period | None:
     span = len(activity)
-    most = span // LEAST_CYCLES
+    most = int(span / LEAST_CYCLES)
     if most <= SHORTEST_S:
         return None
     lags = regularity(activity, most)

@@ -1,7 +1,7 @@
 """What plays out on one rail? The strongest finding that the evidence supports, tried in this order:
 
 1. replicas from the balance of sent and received bytes (``balance``), stages from peeling them (``chains``);
-2. the same from matched bursts (``matching``, ``collectives``);
+2. the same from matched messages (``matching``, ``collectives``), if all of them have found their receiver;
 3. stages from the course of the traffic (``profiles``), replicas unknown;
 4. one group, if there is no pipeline and everybody does the same;
 5. nothing.
@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 
 from skeleton.balance import find_pipelines
 from skeleton.chains import SOLVENT, bring_into_line, order_stages
-from skeleton.collectives import Collectives, align_chains, ends_meet, find_collectives, find_message_chains
+from skeleton.collectives import (
+    Collectives,
+    direct_chains,
+    ends_meet,
+    find_collectives,
+    find_message_chains,
+)
 from skeleton.joining import Joints, certain_joints, join
 from skeleton.matching import Matches
 from skeleton.partition import find_partition
@@ -32,6 +38,10 @@ Circles = tuple[tuple[CircleKind, Members], ...]
 
 EXPLAINED = 0.98
 """Share of the sent bytes whose receivers must have been found before bursts may rule a pair out."""
+
+OFTEN = 0.5
+LEAST_MESSAGES = 8
+"""So many messages of a pair must have been seen before bursts may rule other pairs out."""
 
 CLEAR_GAP = 30.0
 """A null space that stands out so clearly leaves nothing in doubt."""
@@ -64,12 +74,19 @@ class RailTraffic:
         """Sent and received bytes per second."""
         return self.grid_tx, self.grid_rx
 
+    @property
+    def balance(self) -> FloatArray:
+        """Bytes sent less received, between shared instants if there are any, else per second."""
+        if self.tx is not None and self.rx is not None:
+            return self.tx - self.rx
+        return self.grid_tx - self.grid_rx
+
 
 def examine(traffic: RailTraffic, period_s: float) -> RailFinding:
     """The finding for one rail, of a job with this period."""
     if len(traffic.members) == 1:
         return RailFinding(traffic.rail, traffic.members, "single", (traffic.members,))
-    found = _pipelines(traffic) or _matched(traffic) or _stages(traffic, period_s)
+    found = _pipelines(traffic) or _matched(traffic, period_s) or _stages(traffic, period_s)
     if found is not None:
         return found
     if _all_alike(traffic):
@@ -97,19 +114,26 @@ def _pipelines(traffic: RailTraffic) -> RailFinding | None:
     return _paired(traffic, joints, clarity=0.99 - 0.02 * debt / SOLVENT)
 
 
-def _matched(traffic: RailTraffic) -> RailFinding | None:
-    """What bursts alone tell: pipelines, or groups without any."""
+def _matched(traffic: RailTraffic, period_s: float) -> RailFinding | None:
+    """What bursts alone tell: pipelines, from messages that are all explained; or groups, where there are none."""
     matches = traffic.matches
-    if matches is None or matches.explained < EXPLAINED:
+    if matches is None:
         return None
     collectives = find_collectives(matches)
-    if all(one.collective for one in matches.classes) and collectives.complete:
+    if all(one.collective for one in matches.classes):
+        if matches.explained < EXPLAINED or not collectives.complete:
+            return None
         circles = _circles(traffic, collectives, (tuple(range(len(traffic.members))),))
+        if not circles:
+            return None
         return RailFinding(traffic.rail, traffic.members, "single", circles=circles, clarity=0.98)
+    if matches.messages_explained < EXPLAINED:
+        return None
     chains = find_message_chains(matches, len(traffic.members))
     if chains is None:
         return None
-    return _paired(traffic, certain_joints(align_chains(chains, collectives)), clarity=0.98)
+    directed = direct_chains(chains, collectives, matches, period_s)
+    return _paired(traffic, certain_joints(directed), clarity=0.98) if directed else None
 
 
 def _paired(traffic: RailTraffic, joints: Joints, clarity: float) -> RailFinding:
@@ -132,13 +156,24 @@ def _paired(traffic: RailTraffic, joints: Joints, clarity: float) -> RailFinding
 
 
 def _seen(traffic: RailTraffic, links: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """Of the links that are possible, those that bursts were seen to use, if bursts leave everybody one."""
-    matches = traffic.matches
-    if matches is None or matches.messages_explained < EXPLAINED:
+    """Of the possible links, those that messages were seen to use.
+
+    Each endpoint has one partner in the next stage and one in the stage before, so the true one received at least as
+    many of its messages as any other candidate, but for messages that merged or coincided. A link stays if its messages
+    come to half of those of the best candidate of both its ends; twins in step stay both.
+    """
+    if traffic.matches is None or not links:
         return links
-    messages = matches.possible_pairs()
-    used = tuple((a, b) for a, b in links if (min(a, b), max(a, b)) in messages)
-    return used if {row for pair in used for row in pair} == {row for pair in links for row in pair} else links
+    met = traffic.matches.met + traffic.matches.met.T
+    best: dict[tuple[int, bool], int] = {}
+    for a, b in links:
+        best[a, True] = max(best.get((a, True), 0), int(met[a, b]))
+        best[b, False] = max(best.get((b, False), 0), int(met[a, b]))
+    if min(best.values()) < LEAST_MESSAGES:
+        return links
+    used = tuple((a, b) for a, b in links if met[a, b] >= OFTEN * max(best[a, True], best[b, False]))
+    kept = {(a, True) for a, _ in used} | {(b, False) for _, b in used}
+    return used if kept == best.keys() else links
 
 
 def _pairs(traffic: RailTraffic, rows: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
@@ -155,17 +190,24 @@ def _seen_circles(traffic: RailTraffic, stages: tuple[Rows, ...]) -> Circles:
 
 
 def _circles(traffic: RailTraffic, collectives: Collectives, stages: tuple[tuple[int, ...], ...]) -> Circles:
-    """Groups that have collectives inside a stage. Where two overlap, the busier is taken for expert parallelism."""
+    """Groups that have collectives inside a stage; none if they are not of one size.
+
+    Where two overlap, the busier is taken for expert parallelism.
+    """
     stage_of = {row: number for number, stage in enumerate(stages) for row in stage}
     bursts: dict[tuple[int, ...], float] = {}
     for system in collectives.systems:
         if not _inside(system.groups, stage_of):
             continue
-        for group in system.groups:
-            for stage in range(len(stages)):
-                part = tuple(row for row in group if stage_of[row] == stage)
-                if len(part) > 1:
-                    bursts[part] = max(bursts.get(part, 0.0), system.bursts)
+        parts = [
+            tuple(row for row in group if stage_of[row] == s) for group in system.groups for s in range(len(stages))
+        ]
+        parts = [part for part in parts if part]
+        if len({len(part) for part in parts}) > 1:
+            return ()  # groups are of one size, so somebody was seen too late or too bluntly
+        for part in parts:
+            if len(part) > 1:
+                bursts[part] = max(bursts.get(part, 0.0), system.bursts)
     return tuple((_circle_kind(group, bursts), _members(traffic, group)) for group in sorted(bursts))
 
 

@@ -37,6 +37,10 @@ class Traffic:
         """Number of seconds covered."""
         return int(self.tx.shape[1])
 
+    def since(self, second: int) -> Traffic:
+        """The same without its first ``second`` seconds."""
+        return Traffic(self.start_us + second * SECOND_US, self.tx[:, second:], self.rx[:, second:])
+
 
 def resample(
     counters: CounterLog, bursts: BurstLog, names: tuple[str, ...], since_us: int, gap_s: float

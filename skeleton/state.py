@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from schemas.skeletons import SkeletonState
+from schemas.skeletons import SkeletonOverride, SkeletonState
+from skeleton.alignment import Fit
 from skeleton.bursts import BurstLog
 from skeleton.counters import CounterLog
 from skeleton.inference import Structure
@@ -31,6 +32,8 @@ class JobState:
     since_us: evidence counts from here. due_us: next look. looked_us: newest traffic at the last full look.
     structure, standing: the current skeleton, as last published. candidate: a structure seen once, to be confirmed.
     supported_us: when traffic last agreed with the current structure. version: of the last update sent, 0 = none.
+    override: what its users want, by message.
+    fit: how well the structure fitted the traffic that it was found in. drifted: fresh traffic does not fit it.
     """
 
     job: str
@@ -48,3 +51,6 @@ class JobState:
     candidate: Structure | None = None
     supported_us: int = 0
     version: int = 0
+    override: SkeletonOverride | None = None
+    fit: Fit = field(default_factory=dict)
+    drifted: bool = False

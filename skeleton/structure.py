@@ -46,6 +46,17 @@ class RailFinding:
     ordered: bool = False
     clarity: float = 1.0
 
+    def twins(self) -> int:
+        """Endpoints with several possible partners in the next stage."""
+        if len(self.stages) < 2 or self.knowledge == "unresolved":
+            return 0
+        after = {member: stage for stage in self.stages for member in stage}
+        partners = {(a, after[b]): 0 for a, b in self.links if a in after and b in after}
+        for a, b in self.links:
+            if a in after and b in after:
+                partners[a, after[b]] += 1
+        return len({a for (a, _), count in partners.items() if count > 1})
+
     def collective_groups(self) -> tuple[tuple[CircleKind, Members], ...]:
         """Groups whose members all exchange traffic."""
         if self.knowledge == "unresolved":

@@ -1,0 +1,90 @@
+"""Does fresh traffic still fit a skeleton? The share of it that the skeleton's groups and edges account for, 0..1.
+
+Three things are asked of the newest traffic:
+- *messages*, *collectives*: of the bytes that endpoints of a rail sent in either, for which share did a neighbour of
+  the sender receive a burst of that size at that time? How blunt edges are is measured as in ``matching``.
+- *balance*: 1 - residual of the pipelines (see ``balance``): what a replica's stages send each other cancels.
+
+Not everything can be accounted for even by a right skeleton (traffic between rails; samples taken at different
+instants). So fresh answers are compared with those that the skeleton gave when it was found, and an answer that was
+weak then (below ``TELLING``) tells nothing now. A skeleton that keeps all pairs of a rail always fits.
+
+Cost: as ``matching`` for the fresh bursts, O(n T) for the balances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from schemas.skeletons import Edge, Group
+from skeleton.balance import residual
+from skeleton.bursts import BurstLog
+from skeleton.matching import ALWAYS, fresh_classes
+from skeleton.membership import Membership
+from skeleton.resampling import Traffic
+
+Fit = dict[str, float]
+"""Answers by question: ``messages``, ``collectives``, ``balance``; a question that can't be answered is left out."""
+
+TELLING = 0.7
+DRIFTED = 0.75
+"""A skeleton has drifted when an answer falls below this share of what it was when it was found."""
+
+LEAST_MESSAGES = 20
+
+
+def alignment(
+    groups: Sequence[Group], edges: Sequence[Edge], traffic: Traffic, bursts: BurstLog, membership: Membership
+) -> Fit:
+    """How well the traffic fits. ``bursts`` since the beginning of ``traffic``."""
+    found = _matched(edges, bursts, membership, traffic.start_us)
+    balanced = _balanced(groups, traffic, membership)
+    return found if balanced is None else {**found, "balance": round(balanced, 4)}
+
+
+def drifted(fresh: Fit, usual: Fit) -> str | None:
+    """The answer that fell the most, if one fell too far."""
+    telling = [name for name in sorted(fresh) if usual.get(name, 0.0) >= TELLING]
+    worst = min(telling, key=lambda name: fresh[name] / usual[name], default=None)
+    return worst if worst is not None and fresh[worst] < DRIFTED * usual[worst] else None
+
+
+def _balanced(groups: Sequence[Group], traffic: Traffic, membership: Membership) -> float | None:
+    """1 - residual of the pipelines over the seconds in which everybody in them is known."""
+    index = {name: number for number, name in enumerate(membership.names)}
+    chains = [[index[name] for name in group.members] for group in groups if group.kind == "pp"]
+    if not chains:
+        return None
+    rows = sorted({row for chain in chains for row in chain})
+    place = {row: number for number, row in enumerate(rows)}
+    balance = traffic.tx[rows] - traffic.rx[rows]
+    known = balance[:, ~np.isnan(balance).any(axis=0)]
+    if known.shape[1] < 2 or not (known**2).sum() > 0:
+        return None
+    return 1.0 - min(residual(known, [[place[row] for row in chain] for chain in chains]), 1.0)
+
+
+def _matched(edges: Sequence[Edge], bursts: BurstLog, membership: Membership, since_us: int) -> Fit:
+    """The matched share of the bytes of messages and of collectives, over all rails."""
+    neighbours: dict[str, set[str]] = {name: set() for name in membership.names}
+    for a, b, _ in edges:
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    fitting, moved, count = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}, {True: 0, False: 0}
+    for members in membership.by_rail().values():
+        names = [membership.names[member] for member in members]
+        near = np.array([[other in neighbours[name] for other in names] for name in names])
+        series = [bursts.series[name] for name in names if name in bursts.series]
+        if len(series) < len(names) or not near.any():
+            continue
+        for row, size, met, together in fresh_classes(series, since_us):
+            collective = together >= ALWAYS
+            fits = (met & near[row]).any(axis=1)
+            fitting[collective] += float(size[fits].sum())
+            moved[collective] += float(size.sum())
+            count[collective] += len(size)
+    names_of = {False: "messages", True: "collectives"}
+    telling = [kind for kind in (False, True) if count[kind] >= LEAST_MESSAGES and moved[kind] > 0]
+    return {names_of[kind]: round(fitting[kind] / moved[kind], 4) for kind in telling}
