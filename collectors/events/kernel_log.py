@@ -28,13 +28,20 @@ class KernelLog:
     name = "kernel-log"
 
     def __init__(self, devices: Callable[[], Devices], path: str = PATH, backlog: bool = False) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        if not backlog:
-            os.lseek(self._descriptor, 0, os.SEEK_END)
+        self._path, self._backlog = path, backlog
+        self._descriptor: int | None = None
         self._teller = Teller("kernel-log", devices)
 
     def fileno(self) -> int:
-        """What to wait for."""
+        """What to wait for; opened at the first call, and again after it was lost.
+
+        Raises:
+            OSError: there is no such log, or it may not be read.
+        """
+        if self._descriptor is None:
+            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            if not self._backlog:
+                os.lseek(self._descriptor, 0, os.SEEK_END)
         return self._descriptor
 
     def receive(self, now: Now) -> Iterator[Observed]:
@@ -47,13 +54,16 @@ class KernelLog:
 
     def close(self, now: Now) -> tuple[Observed, ...]:  # noqa: ARG002 - as the agent calls it
         """Gives the descriptor back."""
-        os.close(self._descriptor)
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
         return ()
 
     def _notices(self, now: Now) -> Iterator[tuple[Notice, int | None]]:
+        descriptor = self.fileno()
         for _ in range(MOST_RECORDS):
             try:
-                data = os.read(self._descriptor, LONGEST)
+                data = os.read(descriptor, LONGEST)
             except BlockingIOError:
                 return
             except BrokenPipeError:

@@ -116,21 +116,36 @@ class SyslogSocket:
         devices: Callable[[], Devices],
         zone_s: Callable[[], int] = lambda: 0,
     ) -> None:
-        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        self._socket = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
-        self._socket.bind(address)
+        self._wanted = address
+        self._socket: socket.socket | None = None
         self._switches, self._zone_s = switches, zone_s
         self._teller = Teller("syslog", devices)
 
     @property
     def address(self) -> tuple[str, int]:
         """Where it listens."""
-        host, port = self._socket.getsockname()[:2]
+        host, port = self._open().getsockname()[:2]
         return str(host), int(port)
 
+    def _open(self) -> socket.socket:
+        if self._socket is None:
+            family = socket.AF_INET6 if ":" in self._wanted[0] else socket.AF_INET
+            opened = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+            try:
+                opened.bind(self._wanted)
+            except OSError:
+                opened.close()
+                raise
+            self._socket = opened
+        return self._socket
+
     def fileno(self) -> int:
-        """What to wait for."""
-        return self._socket.fileno()
+        """What to wait for; opened at the first call.
+
+        Raises:
+            OSError: the address is taken, or not this host's.
+        """
+        return self._open().fileno()
 
     def receive(self, now: Now) -> Iterator[Observed]:
         """Takes what has come."""
@@ -138,13 +153,16 @@ class SyslogSocket:
 
     def close(self, now: Now) -> tuple[Observed, ...]:  # noqa: ARG002 - as the agent calls it
         """Gives the socket back."""
-        self._socket.close()
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
         return ()
 
     def _notices(self, now: Now) -> Iterator[tuple[Notice, int | None]]:
+        receiving = self._open()
         for _ in range(MOST_DATAGRAMS):
             try:
-                data, sender = self._socket.recvfrom(LONGEST)
+                data, sender = receiving.recvfrom(LONGEST)
             except BlockingIOError:
                 return
             switch = self._switches.get(str(sender[0]))

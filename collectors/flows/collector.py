@@ -11,7 +11,7 @@ without the other, would look like a mismatch between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -19,12 +19,15 @@ from msgspec.structs import asdict
 from collectors.commands import run
 from collectors.flows.chains import Chain, chains
 from collectors.flows.datapath import DatapathFlow, mark_offloaded, parse_dump
-from collectors.flows.places import Places, Resolver
+from collectors.flows.known import Surroundings
+from collectors.flows.places import Resolver
 from collectors.flows.rnic import CardFlow, card_rows, held_by_driver, parse_cards
 from collectors.flows.rows import rows_of
 from collectors.flows.snapshots import History, Policy
 from collectors.flows.tc import TcFlow, parse_filters
 from collectors.observing import Now, Observed
+from schemas.maps import EndpointMap
+from schemas.probing import ProbePlan
 from schemas.telemetry import FlowEntry
 
 OVS = ("ovs-appctl", "dpctl/dump-flows", "-m")
@@ -61,13 +64,13 @@ class _Reading(Struct):
 
 
 class FlowCollector:
-    """Dumps tables; ``places`` is asked at each reading, as the endpoint map changes."""
+    """Dumps tables; ``places`` is what is known of whom they are about, kept by the maps and plans that come."""
 
     name = "flow-tables"
 
     def __init__(
         self,
-        places: Callable[[], Places],
+        places: Surroundings,
         sources: FlowSources,
         period_s: float = 10.0,
         bounds: FlowBounds | None = None,
@@ -78,6 +81,14 @@ class FlowCollector:
         self._bounds, self._policy = bounds or FlowBounds(), policy or Policy()
         self._histories: dict[str | None, History] = {}
         self._asked = False
+
+    def take_map(self, endpoint_map: EndpointMap) -> None:
+        """Whose ports and addresses there are."""
+        self._places.take_map(endpoint_map)
+
+    def take_plan(self, plan: ProbePlan) -> None:
+        """Which pairs are probed."""
+        self._places.take_plan(plan)
 
     def demand(self) -> None:
         """An anomaly wants to know: the next reading is sent whole."""

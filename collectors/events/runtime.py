@@ -1,0 +1,120 @@
+"""A part of the agent: listens to the container runtime, by a command that prints events as they come.
+
+Only containers of the endpoint map are told, by any name that the runtime has for them (``aliases``: runtime's name ->
+container). The command runs as long as the agent; if it ends, the part has failed and starts it anew when asked again.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from collectors.events.containers import ContainerEvent, notice_of, parse_container_event
+from collectors.events.devices import Devices
+from collectors.events.notices import Notice
+from collectors.events.telling import Teller
+from collectors.observing import Now, Observed
+from schemas.maps import EndpointMap
+
+CHUNK = 65_536
+LONGEST = 1_000_000
+DOCKER = ("docker", "events", "--filter", "type=container", "--format", "{{json .}}")
+CONTAINERD = ("ctr", "--namespace", "k8s.io", "events")
+CRI = ("crictl", "events", "--output", "json")
+
+
+class ContainerRuntime:
+    """Listens to one runtime."""
+
+    name = "container-runtime"
+
+    def __init__(
+        self, devices: Callable[[], Devices], command: Sequence[str], aliases: Mapping[str, str] | None = None
+    ) -> None:
+        self._command, self._aliases = list(command), dict(aliases or {})
+        self._containers: dict[str, frozenset[str]] = {}
+        self._teller = Teller("containers", devices)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rest = b""
+
+    def take_map(self, endpoint_map: EndpointMap) -> None:
+        """Containers of a job; those of an ended one are forgotten."""
+        self._containers.pop(endpoint_map.job, None)
+        if endpoint_map.state != "ended":
+            self._containers[endpoint_map.job] = frozenset(each.container for each in endpoint_map.endpoints)
+
+    def fileno(self) -> int:
+        """What to wait for; the command is started if it does not run.
+
+        Raises:
+            OSError: there is no such command.
+        """
+        if self._process is None:
+            self._rest = b""
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+            os.set_blocking(self._out(self._process), False)
+        return self._out(self._process)
+
+    def receive(self, now: Now) -> Iterator[Observed]:
+        """Takes what was printed.
+
+        Raises:
+            OSError: the command has ended.
+        """
+        data, ended = self._read()
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._rest = self._rest if len(self._rest) <= LONGEST else b""
+        yield from self._teller.tell(self._notices(lines), now)
+        if ended:
+            code = self._stop()
+            raise OSError(f"{self._command[0]} ended with status {code}")
+
+    def close(self, now: Now) -> tuple[Observed, ...]:  # noqa: ARG002 - as the agent calls it
+        """Ends the command."""
+        self._stop()
+        return ()
+
+    def _read(self) -> tuple[bytes, bool]:
+        descriptor = self.fileno()
+        found: list[bytes] = []
+        while sum(map(len, found)) < LONGEST:
+            try:
+                data = os.read(descriptor, CHUNK)
+            except BlockingIOError:
+                return b"".join(found), False
+            if not data:
+                return b"".join(found), True
+            found.append(data)
+        return b"".join(found), False
+
+    def _notices(self, lines: list[bytes]) -> Iterator[tuple[Notice, int | None]]:
+        for raw in lines:
+            text = raw.decode(errors="replace")
+            event = parse_container_event(text)
+            container = self._container(event) if event is not None else None
+            if event is not None and container is not None:
+                yield notice_of(event, container, text), event.t_us
+
+    def _container(self, event: ContainerEvent) -> str | None:
+        for name in event.names:
+            known = self._aliases.get(name, name)
+            if any(known in containers for containers in self._containers.values()):
+                return known
+        return None
+
+    def _stop(self) -> int | None:
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        process.kill()
+        if process.stdout is not None:
+            process.stdout.close()
+        return process.wait()
+
+    @staticmethod
+    def _out(process: subprocess.Popen[bytes]) -> int:
+        assert process.stdout is not None
+        return process.stdout.fileno()
