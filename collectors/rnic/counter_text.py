@@ -43,6 +43,8 @@ def parse_counter(text: bytes) -> int | Unread:
     """The number in ``text``, or why there is none."""
     text = text.strip(b" \t\r\n\0")
     if text.isdigit():
+        if len(text) < 20:
+            return int(text)
         return _bounded(text, 10)
     if not text:
         return Unread.EMPTY

@@ -6,8 +6,9 @@ pauses and lanes (raw ``ethtool -S`` names, at the newest sample of a message on
 when the driver was loaded again or the card was reset; all counters begin anew then (see ``meters``).
 
 What could not be read is null, and why is told by a device event ``counters_unreadable`` (severity info): absent
-functions of a driver are no fault. A device that is not there gives nulls; whether it is *missing* is judged by
-``RnicState``. Cost: see ``benchmarks/collector_counters.py``.
+functions of a driver are no fault. What the counters say by themselves is told as hints (see ``findings``). A device
+that is not there gives nulls; whether it is *missing* is judged by ``RnicState``.
+Cost: see ``benchmarks/collector_counters.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from collectors.observing import Now, Observed
+from collectors.rnic.bonds import bond_of, read_members
 from collectors.rnic.devices import Chosen, Device
+from collectors.rnic.finding_reports import FindingWatch
 from collectors.rnic.following import Cards, identity
 from collectors.rnic.placement import Placement, Placements, by_container
 from collectors.rnic.port_reading import PortReader
@@ -26,6 +29,7 @@ from collectors.rnic.settings import RnicSettings
 TELL_AGAIN_US = 60_000_000
 """Reasons for nulls that change all the time are told once a minute."""
 
+FINDINGS_S = 10.0
 MOST_AWAY = 64
 """Readers of cards that are away are kept, in case that they come back, up to this number."""
 
@@ -53,8 +57,9 @@ class RnicCounters:
         self._chosen: dict[str, PortReader | str] = {}
         self._away: dict[str, PortReader] = {}
         self._missed: dict[str, list[int]] = {}
+        self._findings = FindingWatch()
         self._told: dict[str, tuple[dict[str, str], int]] = {}
-        self._first_us = self._ethtool_us = 0
+        self._first_us = self._deeper_us = 0
         self._empty = True
 
     def collect(self, now: Now) -> Iterable[Observed]:
@@ -66,10 +71,11 @@ class RnicCounters:
             observed += self._flush(now)
             self._generation, self._current = generation, placements
             self._cards.keep_only(placements)
+            self._findings.keep_only({one.endpoint for one in placements})
             self._open({one.endpoint: self._cards.find(one) for one in placements})
         self._sample(now)
         if now.mono_us - self._first_us >= (self._settings.message_s - 1.5 * self._settings.counters_s) * 1e6:
-            self._read_statistics(now)
+            observed += self._look_deeper(now)
             observed += self._flush(now)
         return observed
 
@@ -113,14 +119,29 @@ class RnicCounters:
             if isinstance(one, str):
                 self._missed.setdefault(endpoint, []).append(now.t_us)
 
-    def _read_statistics(self, now: Now) -> None:
-        if self._statistics is None or not self._settings.ethtool_s or now.mono_us < self._ethtool_us:
+    def _look_deeper(self, now: Now) -> Iterator[Observed]:
+        """Every some seconds: statistics of the network devices, and what all counters say since the last time."""
+        if now.mono_us < self._deeper_us:
             return
-        self._ethtool_us = now.mono_us + round(self._settings.ethtool_s * 1e6)
+        self._deeper_us = now.mono_us + round((self._settings.ethtool_s or FINDINGS_S) * 1e6)
         for reader in {id(one): one for one in self._chosen.values() if isinstance(one, PortReader)}.values():
             netdev = reader.device.netdev(reader.port)
-            if netdev:
-                reader.add_extra(self._statistics.read(netdev))
+            if netdev and self._statistics is not None and self._settings.ethtool_s:
+                reader.add_extra(self._read_statistics(self._statistics, reader, netdev))
+        for placement in self._current:
+            one = self._chosen[placement.endpoint]
+            if isinstance(one, PortReader):
+                yield from self._findings.look(now, placement, one.totals())
+
+    def _read_statistics(self, statistics: Statistics, reader: PortReader, netdev: str) -> dict[str, int]:
+        """Those of the network device; of a bond also those of its members, as ``<member>/<name>``."""
+        found = statistics.read(netdev)
+        if reader.device.kind == "bond":
+            sys = str(self._cards.sys)
+            bond = bond_of(sys, netdev)
+            for member in read_members(sys, bond) or () if bond is not None else ():
+                found |= {f"{member.name}/{name}": value for name, value in statistics.read(member.name).items()}
+        return found
 
     def _flush(self, now: Now) -> list[Observed]:
         """All columns as messages, one per container."""

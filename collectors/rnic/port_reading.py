@@ -167,6 +167,10 @@ class PortReader(ByteReader):
         for meter in (*(meter for _, _, meter in self.further), *self.extra.values()):
             meter.begin_anew()
 
+    def totals(self) -> dict[str, int | None]:
+        """The newest value of every counter."""
+        return {name: column[-1] for name, column in self.columns.items() if column}
+
     def reasons(self) -> dict[str, str]:
         """What could not be read just now, or not be believed, and why."""
         found = {name: str(meter.reason) for name, _, meter in self.further if meter.reason is not None}
@@ -199,6 +203,8 @@ class PortReader(ByteReader):
 
 
 def _add_up(attributes: list[Attribute]) -> int | Unread:
+    if len(attributes) == 1:
+        return attributes[0].counter()
     if not attributes:
         return Unread.ABSENT
     total = 0

@@ -87,6 +87,7 @@ class PortState:
         for attribute in (self._state, self._physical, self._downs):
             attribute.close()
         self._bytes.close()
+        self._gids.close()
 
     def look_at_link(self, now: Now, placement: Placement) -> Iterator[Observed]:
         """Port state and flaps."""
