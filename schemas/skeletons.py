@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from msgspec import Meta
+from typing import Literal
 
 from schemas.envelope import Count, JobMessage, Name, Share, Value, shallow
 from schemas.maps import Parallelism
@@ -12,9 +10,6 @@ from schemas.maps import Parallelism
 SkeletonState = Literal["forming", "trusted", "degraded", "stale", "disabled"]
 Edge = tuple[str, str, str]
 """(endpoint, endpoint, kind), undirected, the endpoints in ascending order; kind ``user`` = asked for by its users."""
-
-MOST_EXTRA_EDGES = 10_000
-"""More pairs than this are no addition to a skeleton."""
 
 
 class Group(Value, frozen=True, kw_only=True):
@@ -54,10 +49,5 @@ class SkeletonOverride(JobMessage, frozen=True, kw_only=True):
 
     version: Count
     disabled: bool = False
-    edges: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=MOST_EXTRA_EDGES)] = ()
+    edges: tuple[tuple[Name, Name], ...] = ()
     reason: str = ""
-
-    def __post_init__(self) -> None:
-        for a, b in self.edges:
-            if a == b:
-                raise ValueError(f"an edge joins two endpoints, got {a!r} twice")

@@ -70,6 +70,7 @@ VALUE_TYPES: dict[str, type[Value]] = {
         probing.ProbeResults,
         probing.ProbePlan,
         skeletons.SkeletonUpdate,
+        skeletons.SkeletonOverride,
         diagnosis.Anomaly,
         diagnosis.PairWindows,
         diagnosis.Incident,

@@ -33,7 +33,7 @@ def read_wish(job: str, override: SkeletonOverride | None, parameters: SkeletonP
     edges = {tuple(sorted(pair)) for rule in rules for pair in rule.edges if pair[0] != pair[1]}
     disabled = "switched off in the settings" if any(rule.disabled for rule in rules) else ""
     if override is not None:
-        edges |= {tuple(sorted(pair)) for pair in override.edges}
+        edges |= {tuple(sorted(pair)) for pair in override.edges if pair[0] != pair[1]}
         if override.disabled and not disabled:
             disabled = "switched off by its users" + (f": {override.reason}" if override.reason else "")
     return Wish(disabled, tuple((a, b) for a, b in sorted(edges)))

@@ -60,7 +60,7 @@ STAGES: dict[StageName, Stage] = {
         Stage(
             name="skeleton",
             key="job",
-            inputs=("endpoint-map", "rnic-counters", "rnic-bursts"),
+            inputs=("endpoint-map", "rnic-counters", "rnic-bursts", "skeleton-overrides"),
             outputs=("skeleton-updates",),
             upstream=(),
             build=_skeleton,
