@@ -43,7 +43,7 @@ PHYSICAL_NUMBERS: dict[int, PhysicalState] = {
     6: "recovery",
     7: "test",
 }
-NUMBERED = re.compile(r"\s*([0-9]{1,4})\s*:\s*([^\r\n\0]*?)\s*[\r\n\0]?.*", re.DOTALL)
+NUMBERED = re.compile(r"\s*([0-9]{1,4})\s*:\s*([^\r\n\0]*).*", re.DOTALL)
 RATE = re.compile(
     r"\s*([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*Gb/sec(?:\s*\(\s*([0-9]{1,2})X(?:\s+([A-Za-z0-9]+))?\s*\))?.*", re.DOTALL
 )
@@ -67,7 +67,7 @@ def first_line(text: str) -> str:
 
 def _numbered(text: str) -> tuple[int | None, str]:
     match = NUMBERED.fullmatch(text)
-    return (int(match[1]), match[2].lower()) if match else (None, first_line(text).lower())
+    return (int(match[1]), match[2].strip().lower()) if match else (None, first_line(text).lower())
 
 
 def parse_state(text: str) -> PortState:
