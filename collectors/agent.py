@@ -9,15 +9,17 @@ still takes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from queue import Full
 
 from collectors.following import Follower
 from collectors.health import Health, HealthPlan
 from collectors.loop import Loop
 from collectors.observing import (
+    AnomalyReader,
     Closing,
     Collector,
+    FabricReader,
     Listener,
     MapReader,
     Now,
@@ -33,7 +35,9 @@ from collectors.slow_lane import SlowLane
 from collectors.stamping import Stamper
 from collectors.supervision import Supervised
 from schemas.codec import decode
-from schemas.maps import EndpointMap
+from schemas.diagnosis import Anomaly
+from schemas.envelope import Value
+from schemas.maps import EndpointMap, FabricMap
 from schemas.probing import ProbePlan
 
 log = logging.getLogger(__name__)
@@ -59,9 +63,12 @@ class Agent:
         self._said: set[str] = set()
         self._factor = 1
 
-    def add(self, part: Part, slow: bool = False) -> None:
-        """Makes a part the agent's; ``slow``: it may block, and is asked in the slow lane."""
-        self._parts.append(part)
+    def add(self, part: Part, slow: bool = False, companions: Sequence[object] = ()) -> None:
+        """Makes a part the agent's, and with it those that are told things for it.
+
+        ``slow``: it may block, and is asked in the slow lane.
+        """
+        self._parts += [part, *companions]
         watched = Supervised(part.name, self.deliver)
         if isinstance(part, Collector):
             self._ask_at_intervals(part, watched, slow)
@@ -106,21 +113,28 @@ class Agent:
                 if isinstance(part, MapReader):
                     part.take_map(endpoint_map)
 
-    def take_plan(self, plan: ProbePlan) -> None:
-        """Tells the parts of a plan."""
+    def take(self, value: Value) -> None:
+        """Tells the parts what was read from Kafka."""
+        if isinstance(value, EndpointMap):
+            self.take_map(value)
         for part in self._parts:
-            if isinstance(part, PlanFollower):
-                part.take_plan(plan)
+            if isinstance(value, ProbePlan) and isinstance(part, PlanFollower):
+                part.take_plan(value)
+            elif isinstance(value, FabricMap) and isinstance(part, FabricReader):
+                part.take_fabric(value)
+            elif isinstance(value, Anomaly) and isinstance(part, AnomalyReader):
+                part.take_anomaly(value)
+
+    def wants(self, reader: type) -> bool:
+        """Whether any part is a reader of that kind."""
+        return any(isinstance(part, reader) for part in self._parts)
 
     def _read_on(self, follower: Follower) -> Iterable[Observed]:
         """Takes what is new on Kafka; when a job has appeared, its plan may have passed by unread."""
-        jobs = frozenset(self.residents.jobs())
-        for value in follower.read(jobs):
-            if isinstance(value, EndpointMap):
-                self.take_map(value)
-            else:
-                self.take_plan(value)
-        if set(self.residents.jobs()) - jobs:
+        before = set(self.residents.jobs())
+        for value in follower.read():
+            self.take(value)
+        if set(self.residents.jobs()) - before:
             follower.read_plans_again()
         return ()
 

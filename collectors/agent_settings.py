@@ -12,9 +12,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
+from collectors.part_settings import EventSettings, FlowSettings, address_of
+from collectors.probing.settings import ProbingSettings
 from collectors.rnic.settings import RnicSettings
 
-HOST_PARTS = ("rnic-counters", "rnic-bursts")
+HOST_PARTS = ("rnic-counters", "rnic-bursts", "rnic-state", "probing", "kernel-log", "configuration")
 """What an agent on a host does unless it is told otherwise."""
 
 Text = Annotated[str, Meta(min_length=1)]
@@ -126,6 +128,9 @@ class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     maps: MapSettings = field(default_factory=MapSettings)
     kubernetes: KubernetesSettings = field(default_factory=KubernetesSettings)
     rnic: RnicSettings = field(default_factory=RnicSettings)
+    probing: ProbingSettings = field(default_factory=ProbingSettings)
+    flows: FlowSettings = field(default_factory=FlowSettings)
+    events: EventSettings = field(default_factory=EventSettings)
 
 
 def contradictions(settings: AgentSettings, known_parts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -134,15 +139,18 @@ def contradictions(settings: AgentSettings, known_parts: tuple[str, ...]) -> Ite
     for name, number in _numbers("", settings):
         if not math.isfinite(number):
             yield name, f"Expected a finite number, got {number}"
-    for path in (*settings.maps.endpoints, settings.maps.fabric):
+    for name, path in _paths(settings):
         if path and not Path(path).is_absolute():
-            yield "maps", f"Expected an absolute path, got {path!r}"
+            yield name, f"Expected an absolute path, got {path!r}"
+    yield from _wrong_events(settings.events)
 
 
 NEEDED = {
     "endpoint-files": ("maps.endpoints", "a file"),
     "fabric-file": ("maps.fabric", "a file"),
     "fabric-lldp": ("maps.neighbours", "a folder"),
+    "log-files": ("events.logs", "a file"),
+    "syslog": ("events.syslog", "an address"),
 }
 """Parts that have nothing to do without a setting."""
 
@@ -159,6 +167,28 @@ def _wrong_parts(settings: AgentSettings, known_parts: tuple[str, ...]) -> Itera
             section, _, wanted = name.partition(".")
             if not getattr(getattr(settings, section), wanted):
                 yield name, f"Part {part!r} needs {what} here"
+
+
+def _paths(settings: AgentSettings) -> Iterator[tuple[str, str]]:
+    yield "kafka.spool", settings.kafka.spool
+    yield "maps.fabric", settings.maps.fabric
+    yield "maps.neighbours", settings.maps.neighbours
+    yield "probing.key_file", settings.probing.key_file
+    for path in settings.maps.endpoints:
+        yield "maps.endpoints", path
+    for path in settings.events.logs:
+        yield "events.logs", path
+
+
+def _wrong_events(events: EventSettings) -> Iterator[tuple[str, str]]:
+    for size in events.hugepages:
+        if not size.isdecimal():
+            yield f"events.hugepages.{size}", f"Expected a size in kB, got {size!r}"
+    try:
+        if events.syslog:
+            address_of(events.syslog)
+    except ValueError as error:
+        yield "events.syslog", str(error)
 
 
 def _numbers(prefix: str, section: object) -> Iterator[tuple[str, float]]:

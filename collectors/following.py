@@ -1,8 +1,9 @@
-"""What do the maps and plans on Kafka say about this host? Read from ``endpoint-map`` and ``probe-plans``.
+"""What do maps, plans and anomalies on Kafka say about this host? Read from their topics, as far as they matter here.
 
-No consumer group: both topics are compacted, so each agent reads them from their beginning at start and then what is
+No consumer group: maps and plans are compacted, so each agent reads them from their beginning at start and then what is
 new. A map that does not name this host is not even parsed. Plans are taken of jobs that live here only; when a job
-appears the plans are read again from the beginning, because its plan may have passed by unread.
+appears the plans are read again from the beginning, because its plan may have passed by unread. The fabric's map is
+read only if somebody wants it, and so are anomalies, from now on.
 
 Nothing here waits, and nobody is asked how many partitions there are: librdkafka leaves alone those that do not exist
 (and
@@ -16,19 +17,20 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import Struct
+
 from collectors.kafka_producer import Config
 from collectors.librdkafka import load
+from collectors.residents import Residents
 from schemas.codec import BadRecord, decode
 from schemas.envelope import Value
-from schemas.maps import EndpointMap
-from schemas.probing import ProbePlan
 
 log = logging.getLogger(__name__)
 
-MAPS, PLANS = "endpoint-map", "probe-plans"
+MAPS, PLANS, FABRIC, ANOMALIES = "endpoint-map", "probe-plans", "fabric-map", "anomalies"
 MOST_PARTITIONS = 64
 AT_A_TIME = 200
-OFFSET_BEGINNING = -2
+OFFSET_BEGINNING, OFFSET_END = -2, -1
 
 
 def consumer_config(brokers: str, fetch_wait_ms: int, librdkafka: Config) -> dict[str, Any]:
@@ -50,24 +52,42 @@ def consumer_config(brokers: str, fetch_wait_ms: int, librdkafka: Config) -> dic
     }
 
 
-class Follower:
-    """Maps and plans of one host."""
+class Interests(Struct, frozen=True, kw_only=True):
+    """What matters to this agent; ``residents`` knows the jobs that live on its host."""
 
-    def __init__(self, host: str, prefix: str, config: dict[str, Any]) -> None:
+    residents: Residents
+    fabric: str
+    topics: tuple[str, ...] = (MAPS, PLANS)
+
+    def covers(self, topic: str, key: str, raw: bytes) -> bool:
+        """Whether a record is worth parsing."""
+        if topic in (FABRIC, ANOMALIES):
+            return key == self.fabric
+        if key in self.residents.jobs():
+            return True
+        return topic == MAPS and f'"{self.residents.host}"'.encode() in raw
+
+
+class Follower:
+    """Reads what matters to one agent."""
+
+    def __init__(self, interests: Interests, prefix: str, config: dict[str, Any]) -> None:
+        self.interests = interests
         self.prefix = prefix
         self._kafka = load()
-        self._needle = f'"{host}"'.encode()
         self._config = config
         self._consumer: Any = None
         self._bad = 0
 
-    def read(self, jobs: frozenset[str]) -> list[EndpointMap | ProbePlan]:
-        """What is new: maps that name this host or are of one of ``jobs``, and plans of ``jobs``."""
+    def read(self) -> Iterator[Value]:
+        """What is new."""
         if self._consumer is None:
             self._consumer = self._kafka.Consumer(self._config, logger=_QUIET)
-            self._consumer.incremental_assign([*self._spots(MAPS), *self._spots(PLANS)])
-        messages = self._consumer.consume(num_messages=AT_A_TIME, timeout=0)
-        return list(self._understood(messages, jobs))
+            self._consumer.incremental_assign([spot for topic in self.interests.topics for spot in self._spots(topic)])
+        for message in self._consumer.consume(num_messages=AT_A_TIME, timeout=0):
+            value = self._understood(message)
+            if value is not None:
+                yield value
 
     def read_plans_again(self) -> None:
         """The plans will come again from the beginning of their topic."""
@@ -84,21 +104,16 @@ class Follower:
 
     def _spots(self, topic: str) -> list[Any]:
         spot = self._kafka.TopicPartition
-        return [spot(self.prefix + topic, number, OFFSET_BEGINNING) for number in range(MOST_PARTITIONS)]
+        offset = OFFSET_END if topic == ANOMALIES else OFFSET_BEGINNING
+        return [spot(self.prefix + topic, number, offset) for number in range(MOST_PARTITIONS)]
 
-    def _understood(self, messages: list[Any], jobs: frozenset[str]) -> Iterator[EndpointMap | ProbePlan]:
-        for message in messages:
-            raw, key = message.value(), message.key()
-            if message.error() is not None or raw is None or key is None:
-                continue
-            topic = message.topic().removeprefix(self.prefix)
-            if key.decode(errors="replace") not in jobs and (topic == PLANS or self._needle not in raw):
-                continue
-            value = self._value(topic, key, raw)
-            if isinstance(value, EndpointMap | ProbePlan):
-                yield value
-
-    def _value(self, topic: str, key: bytes, raw: bytes) -> Value | None:
+    def _understood(self, message: Any) -> Value | None:
+        raw, key = message.value(), message.key()
+        if message.error() is not None or raw is None or key is None:
+            return None
+        topic, key = message.topic().removeprefix(self.prefix), key.decode(errors="replace")
+        if not self.interests.covers(topic, key, raw):
+            return None
         try:
             return decode(topic, key, raw, time.time_ns() // 1000)
         except BadRecord as error:

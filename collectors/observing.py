@@ -6,7 +6,7 @@ get provenance wrong. A part that raises ``OSError`` or ``ValueError`` has faile
 so in the log, and asks again later, at growing intervals; the other parts do not notice.
 
 Time comes in as ``Now``, so every part runs in tests without waiting. What a part may be told or asked beside that it
-says by having the method (``MapReader``, ``PlanFollower``, ``Saver``, ``SelfReporting``); the agent looks.
+says by having the method (``MapReader``, ``PlanFollower``, ``Saver`` and so on, below); the agent looks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from schemas.maps import EndpointMap
+from schemas.diagnosis import Anomaly
+from schemas.maps import EndpointMap, FabricMap
 from schemas.probing import ProbePlan
 
 
@@ -95,6 +96,22 @@ class PlanFollower(Protocol):
 
     def take_plan(self, plan: ProbePlan) -> None:
         """A new plan, or a newer version."""
+
+
+@runtime_checkable
+class FabricReader(Protocol):
+    """A part that wants the map of its fabric."""
+
+    def take_fabric(self, fabric: FabricMap) -> None:
+        """A new map."""
+
+
+@runtime_checkable
+class AnomalyReader(Protocol):
+    """A part that wants to know when a pair of its fabric is found ill, or well again."""
+
+    def take_anomaly(self, anomaly: Anomaly) -> None:
+        """It was found just now."""
 
 
 @runtime_checkable

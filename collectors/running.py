@@ -20,15 +20,16 @@ import msgspec
 
 from collectors.agent import Agent
 from collectors.agent_settings import AgentSettings
-from collectors.following import Follower, consumer_config
+from collectors.following import ANOMALIES, FABRIC, MAPS, PLANS, Follower, Interests, consumer_config
 from collectors.health import HealthPlan
 from collectors.kafka_producer import KafkaProducer
 from collectors.loop import Loop, Signals
+from collectors.observing import AnomalyReader, FabricReader
 from collectors.publishing import Publisher
 from collectors.residents import Residents
 from collectors.spool import Spool
 from collectors.stamping import Stamper, new_boot
-from collectors.wiring import Site, clock_of, make_parts
+from collectors.wiring import Site, clock_of, make_pieces
 
 log = logging.getLogger(__name__)
 
@@ -88,10 +89,12 @@ def build_agent(settings: AgentSettings, loop: Loop) -> tuple[Agent, Callable[[]
     stamper = Stamper(name, new_boot(loop.clocks()), who.fabric, clock_of(site))
     plan = HealthPlan(agent=name, host=host, heartbeat_s=who.heartbeat_s, budget_percent=who.cpu_percent)
     agent = Agent(plan, loop, stamper, publisher, residents)
-    for part, slow in make_parts(site):
-        agent.add(part, slow)
+    for piece in make_pieces(site):
+        agent.add(piece.part, piece.slow, piece.companions)
     if not kafka.follow:
         return agent, lambda: None
-    follower = Follower(host, kafka.prefix, consumer_config(kafka.url, kafka.fetch_wait_ms, kafka.librdkafka))
+    topics = (MAPS, PLANS, *[FABRIC] * agent.wants(FabricReader), *[ANOMALIES] * agent.wants(AnomalyReader))
+    interests = Interests(residents=residents, fabric=who.fabric, topics=topics)
+    follower = Follower(interests, kafka.prefix, consumer_config(kafka.url, kafka.fetch_wait_ms, kafka.librdkafka))
     agent.follow(follower)
     return agent, follower.close

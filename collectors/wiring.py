@@ -1,21 +1,26 @@
 """Which parts does an agent have? Each name that ``agent.parts`` may list, and how the part is made from the settings.
 
-A part's modules are loaded when it is wanted, so an agent carries only what it does. ``slow``: it may block, and is
-asked in the slow lane.
+A part's modules are loaded when it is wanted, so an agent carries only what it does.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from collectors.agent import Part
 from collectors.agent_settings import AgentSettings
+from collectors.part_settings import address_of
 from collectors.residents import Residents
 from collectors.rnic.following import Cards
 from schemas.envelope import Clock
+
+if TYPE_CHECKING:
+    from collectors.events.devices import Devices
 
 
 @dataclass
@@ -27,40 +32,152 @@ class Site:
     host: str
     residents: Residents
 
+    @property
+    def sys(self) -> Path:
+        """Where sysfs is."""
+        return Path(self.settings.agent.sys)
+
     @cached_property
     def cards(self) -> Cards:
         """The RNICs of the host."""
-        return Cards(Path(self.settings.agent.sys), self.settings.rnic.devices_s)
+        return Cards(self.sys, self.settings.rnic.devices_s)
+
+    @cached_property
+    def devices(self) -> Callable[[], Devices]:
+        """What components the host's device names stand for."""
+        from collectors.companions import RememberedDevices
+        from collectors.events.devices import read_devices
+
+        return RememberedDevices(lambda: read_devices(self.sys, self.host))
 
 
-Made = Iterator[tuple[Part, bool]]
-"""Parts, each with whether it is slow."""
+@dataclass(frozen=True)
+class Piece:
+    """A part; ``slow``: it may block; ``companions`` are told of maps, plans and the like for it."""
+
+    part: Part
+    slow: bool = False
+    companions: tuple[object, ...] = ()
+
+
+Made = Iterator[Piece]
 
 
 def _rnic_counters(site: Site) -> Made:
     from collectors.rnic.counters import RnicCounters
+    from collectors.rnic.ethtool import Ethtool
 
-    yield RnicCounters(site.residents.placements, site.cards, site.settings.rnic), False
+    statistics = Ethtool() if site.settings.rnic.ethtool_s else None
+    yield Piece(RnicCounters(site.residents.placements, site.cards, site.settings.rnic, statistics))
 
 
 def _rnic_bursts(site: Site) -> Made:
     from collectors.rnic.burst_reports import RnicBursts
 
-    yield RnicBursts(site.residents.placements, site.cards, site.settings.rnic), False
+    yield Piece(RnicBursts(site.residents.placements, site.cards, site.settings.rnic))
+
+
+def _rnic_state(site: Site) -> Made:
+    from collectors.companions import GidReport
+    from collectors.rnic.state import RnicState
+
+    state = RnicState(site.residents.placements, site.cards, site.settings.rnic)
+    yield Piece(state, companions=(GidReport(state),))
+
+
+def _probing(site: Site) -> Made:
+    from collectors.probing.prober import Home, Prober
+
+    settings = site.settings
+    home = Home(host=site.host, container=settings.agent.container, devices=settings.maps.devices, sys=site.sys)
+    key_file = settings.probing.key_file
+    yield Piece(Prober(home, settings.probing, Path(key_file).read_bytes() if key_file else None))
+
+
+def _flow_tables(site: Site) -> Made:
+    from collectors.companions import DemandOnAnomaly
+    from collectors.flows.collector import FlowBounds, FlowCollector, FlowSources
+    from collectors.flows.known import Surroundings
+
+    flows = site.settings.flows
+    known = Surroundings(site.host, flows.tunnels, flows.ports)
+    sources = FlowSources(
+        ovs=flows.ovs or None,
+        ovs_offloaded=flows.ovs_offloaded or None,
+        devices=flows.devices,
+        cards=flows.cards or None,
+    )
+    bounds = FlowBounds(timeout_s=flows.timeout_s, max_bytes=round(flows.max_mb * 1e6), max_flows=flows.max_flows)
+    collector = FlowCollector(known, sources, flows.period_s, bounds)
+    yield Piece(collector, True, (known, DemandOnAnomaly(collector, site.residents.placements)))
+
+
+def _kernel_log(site: Site) -> Made:
+    from collectors.events.kernel_log import KernelLog
+
+    yield Piece(KernelLog(site.devices, site.settings.events.kernel_log, site.settings.events.backlog))
+
+
+def _log_files(site: Site) -> Made:
+    from collectors.events.log_files import LogFile
+
+    for path in site.settings.events.logs:
+        yield Piece(LogFile(Path(path), site.devices, zone_s=_zone_s))
+
+
+def _syslog(site: Site) -> Made:
+    from collectors.events.log_files import SyslogSocket
+
+    events = site.settings.events
+    yield Piece(SyslogSocket(address_of(events.syslog), events.switches, site.devices, _zone_s))
+
+
+def _zone_s() -> int:
+    """Seconds that the local time of log lines is ahead of UTC."""
+    return time.localtime().tm_gmtoff
+
+
+def _container_runtime(site: Site) -> Made:
+    from collectors.events.runtime import CONTAINERD, CRI, DOCKER, ContainerRuntime
+
+    events = site.settings.events
+    command = {"cri": CRI, "containerd": CONTAINERD, "docker": DOCKER}[events.runtime]
+    yield Piece(ContainerRuntime(site.devices, command, events.aliases))
+
+
+def _configuration(site: Site) -> Made:
+    from collectors.events.checks import ConfigurationChecks, Wanted
+    from collectors.events.qos import QosWanted
+
+    events = site.settings.events
+    qos = QosWanted(pfc=frozenset(events.pfc), ecn=frozenset(events.ecn), trust=events.trust or None)
+    wanted = Wanted(
+        hugepages={int(size): number for size, number in events.hugepages.items()},
+        qos=qos if events.qos_netdevs else None,
+        qos_netdevs=events.qos_netdevs,
+    )
+    roots = site.sys, Path(site.settings.agent.proc)
+    yield Piece(ConfigurationChecks(site.devices, wanted, roots, events.configuration_s), True)
+
+
+def _lldp(site: Site) -> Made:
+    from collectors.events.lldp import Neighbours
+
+    yield Piece(Neighbours(site.devices, period_s=site.settings.events.lldp_s), True)
 
 
 def _endpoint_files(site: Site) -> Made:
     from collectors.maps.map_files import MapFiles
 
     maps = site.settings.maps
-    yield MapFiles("endpoint-map", [Path(path) for path in maps.endpoints], maps.look_s, maps.again_s), False
+    yield Piece(MapFiles("endpoint-map", [Path(path) for path in maps.endpoints], maps.look_s, maps.again_s))
 
 
 def _fabric_file(site: Site) -> Made:
     from collectors.maps.map_files import MapFiles
 
     maps = site.settings.maps
-    yield MapFiles("fabric-map", [Path(maps.fabric)], maps.look_s, maps.again_s), False
+    yield Piece(MapFiles("fabric-map", [Path(maps.fabric)], maps.look_s, maps.again_s))
 
 
 def _fabric_lldp(site: Site) -> Made:
@@ -68,7 +185,7 @@ def _fabric_lldp(site: Site) -> Made:
 
     maps = site.settings.maps
     tiers = Tiers(leaf=maps.leaf, spine=maps.spine, core=maps.core)
-    yield FabricFromNeighbours(Path(maps.neighbours), tiers, maps.rnics, maps.look_s, maps.again_s), False
+    yield Piece(FabricFromNeighbours(Path(maps.neighbours), tiers, maps.rnics, maps.look_s, maps.again_s))
 
 
 def _endpoint_kubernetes(site: Site) -> Made:
@@ -77,12 +194,21 @@ def _endpoint_kubernetes(site: Site) -> Made:
 
     settings = site.settings.kubernetes
     labels = Labels(job=settings.job_label, rank=settings.rank_label)
-    yield KubernetesJobs(ApiServer(settings), labels, settings.look_s), True
+    yield Piece(KubernetesJobs(ApiServer(settings), labels, settings.look_s), True)
 
 
 PARTS: dict[str, Callable[[Site], Made]] = {
     "rnic-counters": _rnic_counters,
     "rnic-bursts": _rnic_bursts,
+    "rnic-state": _rnic_state,
+    "probing": _probing,
+    "flow-tables": _flow_tables,
+    "kernel-log": _kernel_log,
+    "log-files": _log_files,
+    "syslog": _syslog,
+    "container-runtime": _container_runtime,
+    "configuration": _configuration,
+    "lldp": _lldp,
     "endpoint-files": _endpoint_files,
     "endpoint-kubernetes": _endpoint_kubernetes,
     "fabric-file": _fabric_file,
@@ -91,7 +217,7 @@ PARTS: dict[str, Callable[[Site], Made]] = {
 """Name in ``agent.parts`` -> how it is made."""
 
 
-def make_parts(site: Site) -> Made:
+def make_pieces(site: Site) -> Made:
     """The parts that the settings ask for."""
     for name in site.settings.agent.parts:
         yield from PARTS[name](site)

@@ -162,7 +162,7 @@ def test_maps_and_plans_reach_those_who_want_them(bench: Bench) -> None:
     bench.agent.take_map(job_map("j", 1, [endpoint("c", 0, "h-1")]))
     bench.agent.take_map(job_map("j", 1, [endpoint("c", 0, "h-1")]))
     bench.agent.take_map(job_map("other", 1, [endpoint("x", 0, "h-2")]))
-    bench.agent.take_plan(job_plan("j", 4))
+    bench.agent.take(job_plan("j", 4))
     assert follower.told == [("map", 1), ("plan", 4)]
 
 

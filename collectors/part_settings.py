@@ -1,0 +1,84 @@
+"""What parts that have no settings module of their own can be told: flow tables and device events."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+Seconds = Annotated[float, Meta(ge=0.1, le=3600.0)]
+
+
+class FlowSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Flow tables of the virtual switch and of the RNICs (part `flow-tables`).
+
+    period_s: seconds between two dumps; an anomaly of an endpoint of this host asks for one in between.
+    ovs: command that dumps the virtual switch's flows; empty = there is none.
+    ovs_offloaded: command that lists the offloaded ones, where the dump does not mark them.
+    devices: network devices whose tc filters are read.
+    cards: command that prints what the RNICs hold, see the guide; empty = none.
+    tunnels: outer address to `<host>` or `<host>/<rnic>`, for tunnels between hosts.
+    ports: a port as the dump prints it, to the virtual interface as the endpoint map names it.
+    timeout_s: seconds that each command has.
+    max_mb: megabytes that are read of each command.
+    max_flows: flows of each table in one message.
+    """
+
+    period_s: Seconds = 10.0
+    ovs: tuple[str, ...] = ("ovs-appctl", "dpctl/dump-flows", "-m")
+    ovs_offloaded: tuple[str, ...] = ("ovs-appctl", "dpctl/dump-flows", "type=offloaded")
+    devices: tuple[str, ...] = ()
+    cards: tuple[str, ...] = ()
+    tunnels: dict[str, str] = {}
+    ports: dict[str, str] = {}
+    timeout_s: Seconds = 5.0
+    max_mb: Annotated[float, Meta(ge=0.1, le=1000.0)] = 16.0
+    max_flows: Annotated[int, Meta(ge=1, le=1_000_000)] = 20_000
+
+
+class EventSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What devices, the container runtime and the host's configuration say (parts `kernel-log`, `log-files`, `syslog`,
+    `container-runtime`, `configuration`, `lldp`).
+
+    kernel_log: the kernel's log.
+    backlog: also tell what was in it before the agent began.
+    logs: log files to follow.
+    syslog: `address:port` (UDP) on which switches' syslog is heard.
+    switches: name of the switch by sender's address; others are left out.
+    runtime: whose events of containers are heard.
+    aliases: container as the endpoint map names it, by the runtime's name.
+    configuration_s: seconds between two checks of network devices, bonds, congestion control and huge pages.
+    hugepages: number of huge pages that should be there, by size in kB.
+    qos_netdevs: network devices whose PFC, ECN and trust are checked.
+    pfc: priorities that need PFC.
+    ecn: priorities that need ECN.
+    trust: the field that should be trusted (`dscp` or `pcp`); empty = not checked.
+    lldp_s: seconds between two questions to the LLDP daemon.
+    """
+
+    kernel_log: Annotated[str, Meta(min_length=1)] = "/dev/kmsg"
+    backlog: bool = False
+    logs: tuple[str, ...] = ()
+    syslog: str = ""
+    switches: dict[str, str] = {}
+    runtime: Literal["cri", "containerd", "docker"] = "cri"
+    aliases: dict[str, str] = {}
+    configuration_s: Seconds = 30.0
+    hugepages: dict[str, int] = {}
+    qos_netdevs: tuple[str, ...] = ()
+    pfc: tuple[Annotated[int, Meta(ge=0, le=7)], ...] = ()
+    ecn: tuple[Annotated[int, Meta(ge=0, le=7)], ...] = ()
+    trust: str = ""
+    lldp_s: Seconds = 60.0
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """``address:port``, the address of IPv6 in brackets.
+
+    Raises:
+        ValueError: it is none.
+    """
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ValueError(f"Expected address:port, got {text!r}")
+    return host.strip("[]"), int(port)
