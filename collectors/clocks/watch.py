@@ -61,7 +61,7 @@ class ClockWatch:
     def clock(self, mono_us: int | None = None) -> Clock:
         """How far the clock may be off now (None: when it was asked last)."""
         at_us = self._newest_us if mono_us is None else mono_us
-        found = clock_of(self._estimates.values(), at_us, self._steps.suspected_us)
+        found = clock_of(list(self._estimates.values()), at_us, self._steps.suspected_us)
         vouched_us = self._sources.vouched_us
         if found.source != "none" or vouched_us is None:
             return found
