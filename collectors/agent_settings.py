@@ -12,7 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from collectors.part_settings import EventSettings, FlowSettings, address_of
+from collectors.part_settings import ClockSettings, EventSettings, FlowSettings, SwitchSettings, address_of
 from collectors.probing.settings import ProbingSettings
 from collectors.rnic.settings import RnicSettings
 
@@ -129,8 +129,10 @@ class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     kubernetes: KubernetesSettings = field(default_factory=KubernetesSettings)
     rnic: RnicSettings = field(default_factory=RnicSettings)
     probing: ProbingSettings = field(default_factory=ProbingSettings)
+    clock: ClockSettings = field(default_factory=ClockSettings)
     flows: FlowSettings = field(default_factory=FlowSettings)
     events: EventSettings = field(default_factory=EventSettings)
+    switches: SwitchSettings = field(default_factory=SwitchSettings)
 
 
 def contradictions(settings: AgentSettings, known_parts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -151,6 +153,8 @@ NEEDED = {
     "fabric-lldp": ("maps.neighbours", "a folder"),
     "log-files": ("events.logs", "a file"),
     "syslog": ("events.syslog", "an address"),
+    "switches-gnmi": ("switches.gnmi", "a switch"),
+    "switches-sonic": ("switches.sonic", "a switch"),
 }
 """Parts that have nothing to do without a setting."""
 

@@ -1,4 +1,4 @@
-"""What parts that have no settings module of their own can be told: flow tables and device events."""
+"""What parts that have no settings module of their own can be told: clock, flow tables, device events, switches."""
 
 from __future__ import annotations
 
@@ -7,6 +7,21 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 Seconds = Annotated[float, Meta(ge=0.1, le=3600.0)]
+
+
+class ClockSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Who is asked, beside the kernel, how far the host's clock may be off. Every agent follows its clock.
+
+    chronyc: command that prints chrony's tracking, such as `["chronyc", "-c", "tracking"]`; empty = none.
+    pmc: command that prints the data sets of ptp4l; empty = none.
+    ptp_log: log of ptp4l and phc2sys; empty = none.
+    vouched_us: a bound that you vouch for where no source tells one (on one machine in a laboratory); 0 = none.
+    """
+
+    chronyc: tuple[str, ...] = ()
+    pmc: tuple[str, ...] = ()
+    ptp_log: str = ""
+    vouched_us: Annotated[float, Meta(ge=0.0)] = 0.0
 
 
 class FlowSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -70,6 +85,48 @@ class EventSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ecn: tuple[Annotated[int, Meta(ge=0, le=7)], ...] = ()
     trust: str = ""
     lldp_s: Seconds = 60.0
+
+
+class GnmiSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A switch that streams its queues by gNMI.
+
+    switch: its name in the fabric map.
+    host: where it is reached.
+    port: TCP port of its gNMI service.
+    username: who asks.
+    password_file: file with the password; empty = none.
+    insecure: without TLS.
+    root_certificate: file with the certificate that the switch's must descend from.
+    certificate: file with our own certificate.
+    key: file with its key.
+    skip_verify: believe any certificate.
+    """
+
+    switch: Annotated[str, Meta(min_length=1)]
+    host: Annotated[str, Meta(min_length=1)]
+    port: Annotated[int, Meta(ge=1, le=65535)] = 9339
+    username: str = ""
+    password_file: str = ""
+    insecure: bool = False
+    root_certificate: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    skip_verify: bool = False
+
+
+class SwitchSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Switches whose queues this agent reads (parts `switches-gnmi`, `switches-sonic`).
+
+    gnmi: tables `[[switches.gnmi]]`, one for each switch, with the fields below.
+    sonic: words before SONiC's commands by switch, such as `leaf-0 = ["ssh", "monitor@leaf-0"]`.
+    sonic_s: seconds between two questions to a SONiC switch.
+    timeout_s: seconds that each command has.
+    """
+
+    gnmi: tuple[GnmiSettings, ...] = ()
+    sonic: dict[str, tuple[str, ...]] = {}
+    sonic_s: Seconds = 5.0
+    timeout_s: Seconds = 10.0
 
 
 def address_of(text: str) -> tuple[str, int]:

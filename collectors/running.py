@@ -29,7 +29,7 @@ from collectors.publishing import Publisher
 from collectors.residents import Residents
 from collectors.spool import Spool
 from collectors.stamping import Stamper, new_boot
-from collectors.wiring import Site, clock_of, make_pieces
+from collectors.wiring import Site, clock_piece, make_pieces
 
 log = logging.getLogger(__name__)
 
@@ -86,10 +86,11 @@ def build_agent(settings: AgentSettings, loop: Loop) -> tuple[Agent, Callable[[]
     site = Site(settings=settings, name=name, host=host, residents=residents)
     spool = Spool(Path(kafka.spool), round(kafka.spool_mb * 1e6))
     publisher = Publisher(KafkaProducer(kafka.url, kafka.prefix, kafka.librdkafka), spool)
-    stamper = Stamper(name, new_boot(loop.clocks()), who.fabric, clock_of(site))
+    clock, watch = clock_piece(site)
+    stamper = Stamper(name, new_boot(loop.clocks()), who.fabric, lambda: watch.clock(loop.clocks().mono_us))
     plan = HealthPlan(agent=name, host=host, heartbeat_s=who.heartbeat_s, budget_percent=who.cpu_percent)
     agent = Agent(plan, loop, stamper, publisher, residents)
-    for piece in make_pieces(site):
+    for piece in (clock, *make_pieces(site)):
         agent.add(piece.part, piece.slow, piece.companions)
     if not kafka.follow:
         return agent, lambda: None

@@ -12,14 +12,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from collectors.agent import Part
 from collectors.agent_settings import AgentSettings
 from collectors.part_settings import address_of
 from collectors.residents import Residents
 from collectors.rnic.following import Cards
-from schemas.envelope import Clock
 
 if TYPE_CHECKING:
+    from collectors.clocks.watch import ClockWatch
     from collectors.events.devices import Devices
 
 
@@ -166,6 +168,25 @@ def _lldp(site: Site) -> Made:
     yield Piece(Neighbours(site.devices, period_s=site.settings.events.lldp_s), True)
 
 
+def _switches_gnmi(site: Site) -> Made:
+    from collectors.switches.gnmi import GnmiSwitch, GnmiTarget
+
+    for each in site.settings.switches.gnmi:
+        fields = structs.asdict(each)
+        path = fields.pop("password_file")
+        target = GnmiTarget(**fields, password=Path(path).read_text().strip() if path else "")
+        yield Piece(GnmiSwitch(target, site.devices))
+
+
+def _switches_sonic(site: Site) -> Made:
+    from collectors.switches.sonic import SonicCommands, SonicSwitch
+
+    settings = site.settings.switches
+    for switch, prefix in settings.sonic.items():
+        commands = SonicCommands(prefix=prefix)
+        yield Piece(SonicSwitch(switch, site.devices, commands, settings.sonic_s, settings.timeout_s), True)
+
+
 def _endpoint_files(site: Site) -> Made:
     from collectors.maps.map_files import MapFiles
 
@@ -209,6 +230,8 @@ PARTS: dict[str, Callable[[Site], Made]] = {
     "container-runtime": _container_runtime,
     "configuration": _configuration,
     "lldp": _lldp,
+    "switches-gnmi": _switches_gnmi,
+    "switches-sonic": _switches_sonic,
     "endpoint-files": _endpoint_files,
     "endpoint-kubernetes": _endpoint_kubernetes,
     "fabric-file": _fabric_file,
@@ -223,7 +246,16 @@ def make_pieces(site: Site) -> Made:
         yield from PARTS[name](site)
 
 
-def clock_of(_site: Site) -> Callable[[], Clock]:
-    """What tells how far the host's clock may be off."""
-    unknown = Clock(source="none", offset_us=0.0, error_us=0.0)
-    return lambda: unknown
+def clock_piece(site: Site) -> tuple[Piece, ClockWatch]:
+    """The part that every agent has: what follows the host's clock. Commands may block."""
+    from collectors.clocks.watch import ClockSources, ClockWatch
+
+    clock = site.settings.clock
+    sources = ClockSources(
+        chronyc=clock.chronyc or None,
+        pmc=clock.pmc or None,
+        ptp_log=clock.ptp_log or None,
+        vouched_us=clock.vouched_us or None,
+    )
+    watch = ClockWatch(site.host, sources)
+    return Piece(watch, bool(clock.chronyc or clock.pmc)), watch
