@@ -30,10 +30,23 @@ class Observation(NamedTuple):
     value: Message
 
 
+class Stray(NamedTuple):
+    """A producer whose message came outside its time. ``lead_us``: the message's ``t_us`` less the time that had come:
+    positive if it came before its time, which only a clock that is ahead can do; negative if it was too late."""
+
+    topic: str
+    producer: str
+    lead_us: int
+
+
 class TimeReached(NamedTuple):
-    """Event time has come to this whole second: everything up to it has been observed, or is late and left out."""
+    """Event time has come to this whole second: everything up to it has been observed, or is late and left out.
+
+    ``strays``: who was left out, or came before its time, since the last one; each producer once, the farthest off.
+    """
 
     t_us: int
+    strays: tuple[Stray, ...] = ()
 
 
 Event = Observation | TimeReached

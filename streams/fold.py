@@ -48,7 +48,7 @@ class StageFold:
         until_us = self.until_us(tick)
         emissions: list[Emission] = []
         for key in sorted(self.sequencers):
-            emissions.extend(self._fold(key, until_us))
+            emissions.extend(self._fold(key, until_us, tick.t_us))
         return emissions
 
     def until_us(self, tick: Tick) -> int:
@@ -57,9 +57,9 @@ class StageFold:
             return window_end(tick.t_us, SECOND_US)
         return (tick.t_us - self.hold_us) // SECOND_US * SECOND_US
 
-    def _fold(self, key: str, until_us: int) -> Iterable[Emission]:
+    def _fold(self, key: str, until_us: int, now_us: int) -> Iterable[Emission]:
         state = self.states[key]
-        for event in self.sequencers[key].release(until_us):
+        for event in self.sequencers[key].release(until_us, now_us):
             state, emitted = self.engine.step(state, event)
             self.changed.add(key)
             yield from emitted

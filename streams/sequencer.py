@@ -10,6 +10,9 @@ Maps and the like (``lasting`` topics) hold until they are replaced. One that co
 from the next second on, before everything else of that second, and says so: its ``t_us`` is moved to that second's
 beginning, so that no engine concludes anything about the past from it.
 
+Who is late, or comes more than ``EARLY_US`` before its time, is named with the next second: an engine can't see what is
+left out, and that a machine's messages all stray is how a clock that lies betrays itself.
+
 Re-delivery is recognised by (topic, producer id, boot, seq), kept ``SEEN_US`` behind the released time. A repeated
 number with *other* content is not a re-delivery but a broken producer, and refused; of the two the one that came first
 counts. Once a message is released its content is no longer known and a repetition with its ``t_us`` is taken for it.
@@ -28,12 +31,14 @@ from msgspec import structs
 
 from schemas.codec import BadRecord
 from schemas.envelope import Message
-from schemas.folding import Event, Observation, TimeReached
+from schemas.folding import Event, Observation, Stray, TimeReached
 from schemas.instants import SECOND_US
 from schemas.topics import topic as topic_spec
 
 SEEN_US = 60 * SECOND_US
 FORGET_EVERY_US = SEEN_US // 2
+EARLY_US = 2 * SECOND_US
+"""Ticks come once a second and a message may be taken in just before one: nothing on time is further ahead."""
 CATCH_UP_US = 3600 * SECOND_US
 """How far back the first release of a key may begin; what is older is late, not a reason to count seconds."""
 
@@ -57,12 +62,17 @@ class Counts:
 
 @dataclass(slots=True)
 class Sequencer:
-    """Waiting messages of one key by second, and what has been seen. ``released_us``: the last second handed out."""
+    """Waiting messages of one key by second, and what has been seen. ``released_us``: the last second handed out.
+
+    ``now_us``: the last tick's time; ``strays``: who strayed since the last second was handed out, and how far.
+    """
 
     released_us: int | None = None
     waiting: dict[int, dict[Turn, Message]] = field(default_factory=dict)
     seen: dict[Stream, dict[int, int]] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
+    now_us: int | None = None
+    strays: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def admit(self, topic: str, value: Message) -> Admission:
         """Takes one arrival in.
@@ -78,7 +88,10 @@ class Sequencer:
             self._recognise(turn, value, seen_us)
             self.counts.duplicate += 1
             return "duplicate"
+        if self.now_us is not None and t_us > self.now_us + EARLY_US:
+            self._stray(topic, producer.id, t_us)
         if self.released_us is not None and t_us <= self.released_us:
+            self._stray(topic, producer.id, t_us)
             if not topic_spec(topic).lasting:
                 self.counts.late += 1
                 return "late"
@@ -88,6 +101,12 @@ class Sequencer:
         self.seen.setdefault(stream, {})[producer.seq] = t_us
         self.counts.new += 1
         return "new"
+
+    def _stray(self, topic: str, producer: str, t_us: int) -> None:
+        come_us = self.released_us if self.now_us is None else self.now_us
+        lead_us = t_us - (t_us if come_us is None else come_us)
+        if abs(lead_us) > abs(self.strays.get((topic, producer), 0)):
+            self.strays[topic, producer] = lead_us
 
     def _wait(self, turn: Turn, value: Message, second: int) -> None:
         """A lasting message counts from the beginning of ``second`` on."""
@@ -102,8 +121,12 @@ class Sequencer:
             "conflicting_seq", f"{topic}: producer {producer_id} (boot {boot}) used seq {seq} for other content before"
         )
 
-    def release(self, until_us: int) -> Iterator[Event]:
-        """Hands out the events up to the whole second ``until_us``, each second followed by its ``TimeReached``."""
+    def release(self, until_us: int, now_us: int | None = None) -> Iterator[Event]:
+        """Hands out the events up to the whole second ``until_us``, each second followed by its ``TimeReached``.
+
+        ``now_us``: the time that has come, where it is known.
+        """
+        self.now_us = now_us
         if self.released_us is None:
             first = self._begin(until_us)
             if first is None:
@@ -111,9 +134,14 @@ class Sequencer:
             self.released_us = first - SECOND_US
         for second in range(self.released_us + SECOND_US, until_us + 1, SECOND_US):
             yield from self._hand_out(second)
-            yield TimeReached(second)
+            yield TimeReached(second, self._take_strays())
             if second % FORGET_EVERY_US == 0:
                 self._forget(second - SEEN_US)
+
+    def _take_strays(self) -> tuple[Stray, ...]:
+        found = tuple(Stray(*name, self.strays[name]) for name in sorted(self.strays))
+        self.strays = {}
+        return found
 
     def _hand_out(self, second: int) -> Iterator[Observation]:
         self.released_us = second
@@ -156,7 +184,8 @@ class Sequencer:
         for _, topic, producer_id, boot, seq in waiting:
             seen[topic, producer_id, boot].pop(seq, None)
         counts = Counts(self.counts.new - len(waiting), self.counts.duplicate, self.counts.late)
-        return Sequencer(self.released_us, {}, {stream: seqs for stream, seqs in seen.items() if seqs}, counts)
+        kept = {stream: seqs for stream, seqs in seen.items() if seqs}
+        return Sequencer(self.released_us, {}, kept, counts, self.now_us, dict(self.strays))
 
 
 def _second(t_us: int) -> int:

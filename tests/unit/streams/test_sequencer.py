@@ -196,3 +196,16 @@ def test_settled_knows_what_was_handed_out_and_nothing_else() -> None:
     assert settled.admit(TOPIC, device_event(5, seq=2)) == "new"
     assert settled.counts == type(settled.counts)(new=2, duplicate=1)
     assert release(settled, 5) == ["T3", "T4", "a2", "T5"]
+
+
+def test_who_is_late_or_before_its_time_is_named_with_the_next_second() -> None:
+    sequencer = admitted(device_event(1, seq=1))
+    assert list(sequencer.release(at(2), at(8)))[-1] == TimeReached(at(2))
+    sequencer.admit("device-events", device_event(1.5, seq=2, agent="late"))
+    sequencer.admit("device-events", device_event(9, seq=3, agent="in-time"))
+    sequencer.admit("device-events", device_event(15, seq=4, agent="ahead"))
+    strays = [event.strays for event in sequencer.release(at(4), at(10)) if isinstance(event, TimeReached)]
+    assert [[(each.producer.split("/")[0], each.lead_us) for each in second] for second in strays] == [
+        [("agent:ahead", 7_000_000), ("agent:late", -6_500_000)],
+        [],
+    ]
