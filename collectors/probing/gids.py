@@ -41,22 +41,34 @@ def read_gids(sys: Path, device: str, port: int = 1) -> list[Gid]:
     Raises:
         OSError: the device is not there.
     """
-    folder = sys / "class/infiniband" / device / "ports" / str(port)
-    found = []
-    for entry in sorted((folder / "gids").iterdir(), key=lambda path: int(path.name))[:MOST_ENTRIES]:
-        with suppress(OSError, ValueError):
-            packed = IPv6Address(entry.read_text().strip()).packed
-            if any(packed[8:]):
-                found.append(
-                    Gid(int(entry.name), packed, (folder / "gid_attrs/types" / entry.name).read_text().strip())
-                )
-    return found
+    folder = _port_folder(sys, device, port) / "gids"
+    indices = sorted(int(entry.name) for entry in folder.iterdir())[:MOST_ENTRIES]
+    return [gid for index in indices if (gid := read_gid(sys, device, index, port)) is not None]
+
+
+def read_gid(sys: Path, device: str, index: int, port: int = 1) -> Gid | None:
+    """One entry; None: it is not in use (any more)."""
+    folder = _port_folder(sys, device, port)
+    with suppress(OSError, ValueError):
+        packed = IPv6Address((folder / "gids" / str(index)).read_text().strip()).packed
+        if any(packed[8:]):
+            return Gid(index, packed, (folder / "gid_attrs/types" / str(index)).read_text().strip())
+    return None
+
+
+def _port_folder(sys: Path, device: str, port: int) -> Path:
+    return sys / "class/infiniband" / device / "ports" / str(port)
+
+
+def packed_address(ip: str) -> bytes:
+    """The 16 bytes of the RoCE GID that an IP address makes."""
+    address = ip_address(ip)
+    return address.packed if address.version == 6 else V4_PREFIX + address.packed
 
 
 def choose_gid(gids: list[Gid], ip: str) -> Gid | None:
     """The one for an endpoint at ``ip``; None: there is none at all."""
-    address = ip_address(ip)
-    wanted = address.packed if address.version == 6 else IPv6Address(f"::ffff:{address}").packed
+    wanted = packed_address(ip)
     routable = [gid for gid in gids if gid.type == "RoCE v2"] or gids
     own = [gid for gid in routable if gid.packed == wanted]
     wide = [gid for gid in routable if not IPv6Address(gid.packed).is_link_local]

@@ -27,7 +27,16 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from collectors.probing.gids import Gid, choose_gid, driver_of, gid_text, read_gids, source_gid
+from collectors.probing.gids import (
+    Gid,
+    choose_gid,
+    driver_of,
+    gid_text,
+    packed_address,
+    read_gid,
+    read_gids,
+    source_gid,
+)
 from collectors.probing.packet import SIZE, Kind, Packet, target_of, write_packet
 from collectors.probing.rdma_port import HEADER, RdmaPort, Target, Work
 from collectors.probing.responder import RdmaAddress, Responder
@@ -40,6 +49,7 @@ from schemas.probing import ProbeKind, Timestamps
 MOST_HANDLES = 4096
 FORGET_NS = 10_000_000_000
 UNRESOLVED_NS = 5_000_000_000
+LOOK_AGAIN = 30
 NO_ANSWER = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
 
 
@@ -81,6 +91,7 @@ class RdmaTransport:
         self._handles: OrderedDict[tuple[bytes, int], Any] = OrderedDict()
         self._unresolved: dict[bytes, int] = {}
         self._failed: list[Failed] = []
+        self._refreshed = 0
 
     @property
     def is_polled(self) -> bool:
@@ -109,11 +120,19 @@ class RdmaTransport:
         self._responder.rdma = RdmaAddress(self.gid.packed, self._port.qpns[0], self._qkey)
 
     def refresh(self) -> bool:
-        """Reads the GID table again; True: our GID or its index has changed.
+        """Reads our GID's entry again, all of them if it has changed; True: our GID or its index has changed.
+
+        An entry that is not of our own address was chosen for want of a better one, which may be there now.
 
         Raises:
             OSError: the device or its GIDs are gone.
         """
+        assert self.gid is not None
+        sys, name = self.device.sys, self.device.name
+        self._refreshed += 1
+        is_own = self.gid.packed == packed_address(self.device.ip)
+        if read_gid(sys, name, self.gid.index) == self.gid and (is_own or self._refreshed % LOOK_AGAIN):
+            return False
         gid = self._own_gid()
         if gid == self.gid:
             return False
