@@ -14,18 +14,19 @@ from collectors.rnic.counter_text import Unread, parse_counter, reason_of
 
 LENGTH = 4096
 KEPT_OPEN = 600
-"""Most file descriptors that attributes hold together: the usual limit of a process is 1,024."""
+"""Most file descriptors that attributes hold together (but urgent ones): the usual limit of a process is 1,024."""
 
 
 class Attribute:
-    """One file, opened at the first reading."""
+    """One file, opened at the first reading. ``urgent``: stays open however many others are."""
 
-    __slots__ = ("_fd", "path")
+    __slots__ = ("_fd", "_urgent", "path")
 
     held = 0
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, urgent: bool = False) -> None:
         self.path = path
+        self._urgent = urgent
         self._fd = -1
 
     def read(self) -> bytes:
@@ -42,7 +43,7 @@ class Attribute:
         except OSError:
             os.close(fd)
             raise
-        if Attribute.held < KEPT_OPEN:
+        if self._urgent or Attribute.held < KEPT_OPEN:
             Attribute.held += 1
             self._fd = fd
         else:

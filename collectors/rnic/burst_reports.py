@@ -61,7 +61,7 @@ class RnicBursts:
                 one.heard = True
                 one.detector.sample(t_us, mono_us, tx, rx)
             elif one.reader.is_gone:
-                self._cards.look_soon()
+                self._cards.look_soon(mono_us)
                 one.detector.forget()
         if mono_us >= self._flush_us:
             observed += self._flush(now)

@@ -114,7 +114,7 @@ class RnicCounters:
             reader.take_raw()
         for reader in readers.values():
             if not reader.read_rest(now.t_us, now.mono_us):
-                self._cards.look_soon()
+                self._cards.look_soon(now.mono_us)
         for endpoint, one in self._chosen.items():
             if isinstance(one, str):
                 self._missed.setdefault(endpoint, []).append(now.t_us)

@@ -133,10 +133,12 @@ def _kind(sys: Path, folder: str, name: str, netdevs: Sequence[str]) -> Kind:
 
 
 def _driver(folder: str, name: str) -> str | None:
-    """The kernel's driver by the link of the PCI device, else by the device's name (mlx5_0: mlx5)."""
+    """The kernel's driver: by the link of the PCI device, for rxe by its parent, else by the name (mlx5_0: mlx5)."""
     link = f"{folder}/device/driver"
     if os.path.lexists(link):
         return Path(os.path.realpath(link)).name
+    if os.path.lexists(f"{folder}/parent"):
+        return "rxe"
     return name.rstrip("0123456789").rstrip("_").removesuffix("_bond") or None
 
 

@@ -14,6 +14,9 @@ from collectors.rnic.devices import Chosen, Device, Inventory, choose
 from collectors.rnic.placement import Placement
 
 
+MOMENT_US = 250_000
+
+
 class Cards:
     """The devices of this host, the card of each endpoint, and how often each card was born again.
 
@@ -48,9 +51,9 @@ class Cards:
                     self._count_life(device)
         return self.generation
 
-    def look_soon(self) -> None:
-        """A device has failed: the next look is due at once."""
-        self._due_us = 0
+    def look_soon(self, mono_us: int) -> None:
+        """A device has failed: the next look is due in a moment."""
+        self._due_us = min(self._due_us, mono_us + MOMENT_US)
 
     def find(self, placement: Placement) -> Chosen:
         """The device and port of an endpoint, or why there is none."""

@@ -13,7 +13,9 @@ from msgspec import Struct
 
 
 class Placement(Struct, frozen=True, kw_only=True):
-    """One endpoint of this host. ``gid`` and ``gid_index``: what the job is told to use, when that is known."""
+    """One endpoint of this host. ``gid`` and ``gid_index``: what the job is told to use, when that is known; ``gbps``:
+    the rate that this RNIC should have in its role (a 40 Gb/s function of a front-end network is right as it is).
+    """
 
     job: str
     container: str
@@ -23,6 +25,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     tenant: str | None = None
     gid: str | None = None
     gid_index: int | None = None
+    gbps: float | None = None
 
     @property
     def selector(self) -> str:

@@ -32,19 +32,22 @@ MOST_COUNTERS = 256
 TRIES = 3
 """So often in a row a source is unreadable before another file is asked for the quantity."""
 
+PATIENCE = 1024
+"""What has never worked is tried less and less often."""
+
 Column = list[int | None]
 
 
 class Quantity:
     """Bytes of one direction: the file that is read for them, and what may be published of it."""
 
-    __slots__ = ("_attributes", "_candidates", "_failed", "meter", "source")
+    __slots__ = ("_attributes", "_candidates", "_failed", "_patience", "meter", "source")
 
     def __init__(self, roots: dict[str, str], candidates: Iterable[Source]) -> None:
         self._candidates = [(source, _files(roots, source)) for source in candidates]
         self._candidates = [(source, files) for source, files in self._candidates if files]
         self._attributes: list[Attribute] = []
-        self._failed = TRIES
+        self._failed = self._patience = TRIES
         self.source: Source | None = None
         self.meter = ByteMeter(1)
 
@@ -52,18 +55,18 @@ class Quantity:
         """The raw sum, and another source when the present one keeps failing."""
         raw = _add_up(self._attributes)
         if type(raw) is int and not (self.source and raw == _ceiling(self.source)):
-            self._failed = 0
+            self._failed, self._patience = 0, TRIES
             return raw
         self._failed += 1
-        if self._failed < TRIES or raw is Unread.GONE:
+        if self._failed < self._patience or raw is Unread.GONE:
             return raw
-        self._failed = 0
+        self._failed, self._patience = 0, min(2 * self._patience, PATIENCE)
         return self._choose(raw)
 
     def _choose(self, otherwise: int | Unread) -> int | Unread:
         reason = otherwise
         for source, files in self._candidates:
-            attributes = [Attribute(file) for file in files]
+            attributes = [Attribute(file, urgent=True) for file in files]
             raw = _add_up(attributes)
             if type(raw) is int and raw != _ceiling(source):
                 if source is not self.source:

@@ -54,10 +54,11 @@ class Memory:
 
 
 class Speed(Struct, frozen=True):
-    """What ports of one kind of card on one host are compared by."""
+    """What ports of one kind of card on one host are compared by; ``mtu`` None = not known."""
 
     alike: tuple[str, ...]
     gbps: float
+    mtu: int | None
 
 
 class PortState:
@@ -175,9 +176,12 @@ class PortState:
     def look_at_inventory(self, now: Now, placement: Placement) -> Iterator[Observed]:
         """Firmware, rate, MTU and the rest: told at first, and when something changes."""
         memory, found = self.memory, self.inventory()
-        if found == memory.inventory:
+        known = memory.inventory
+        for name in ("gbps", "net_gbps", "mtu"):
+            found[name] = known.get(name) if found[name] is None else found[name]
+        if found == known:
             return
-        known, memory.inventory = memory.inventory, found
+        memory.inventory = found
         changed = {
             name: [known.get(name), value] for name, value in found.items() if known and known.get(name) != value
         }
@@ -213,11 +217,12 @@ class PortState:
         }
 
     def speed(self) -> Speed | None:
-        """The rate, and what the card has to have in common with those that it is compared with."""
-        gbps = self.memory.inventory.get("gbps")
+        """Rate and MTU, and what the card has to have in common with those that it is compared with."""
+        gbps, mtu = self.memory.inventory.get("gbps"), self.memory.inventory.get("mtu")
         if self.device.kind != "physical" or not isinstance(gbps, float):
             return None
-        return Speed((self.device.driver or "", self.device.model or "", self.device.board or ""), gbps)
+        alike = (self.device.driver or "", self.device.model or "", self.device.board or "")
+        return Speed(alike, gbps, mtu if isinstance(mtu, int) else None)
 
     def _is_busy(self, now: Now) -> bool:
         """Whether the port moved data since the last look."""
@@ -238,7 +243,8 @@ def _link_event(now: Now, placement: Placement, change: Change, state: str) -> O
         values["down_s"] = change.down_us / 1e6
     often = f" (down {change.flaps} times lately)" if change.flaps > 1 else ""
     if change.kind == "down":
-        return device_event(now, device, "port_down", "error", f"{placement.rnic} went down: {state}{often}", **values)
+        state = "and came back before it was looked at" if change.hidden else f"({state})"
+        return device_event(now, device, "port_down", "error", f"{placement.rnic} went down {state}{often}", **values)
     if change.kind == "up":
         text = f"{placement.rnic} is up again, not yet for long{often}"
         return device_event(now, device, "port_up", "info", text, stable=False, **values)

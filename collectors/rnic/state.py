@@ -13,7 +13,8 @@
 | ``rnic_not_found`` | warning | never seen since the agent began: perhaps a wrong name |
 | ``rnic_reset`` | warning | its driver was loaded again, or it was reset; counters begin anew |
 | ``rnic_inventory`` | info | what the card is; again when something changed (warning: it became slower) |
-| ``link_slow`` | warning | slower than another port of the same model on this host |
+| ``link_slow`` | warning | slower than it should be, or than another port of its model on this host |
+| ``mtu_differs`` | warning | another MTU than most ports of its model on this host |
 
 ``gids`` is the GID in use of each endpoint, for the agent's health message. What can't be read says nothing.
 """
@@ -24,6 +25,7 @@ from collections.abc import Iterable, Iterator
 
 from collectors.observing import Now, Observed
 from collectors.rnic.following import Cards
+from collectors.rnic.peers import PeerWatch
 from collectors.rnic.placement import Placement, Placements
 from collectors.rnic.port_state import Memory, PortState
 from collectors.rnic.reports import device_event, rnic_id
@@ -42,7 +44,7 @@ class RnicState:
         self._generation = -1
         self._ports: dict[str, PortState] = {}
         self._memory: dict[str, Memory] = {}
-        self._slow: dict[str, int] = {}
+        self._peers = PeerWatch(settings.confirm)
         self._gids_us = self._pcie_us = 0
 
     @property
@@ -67,7 +69,7 @@ class RnicState:
         for placement in placements:
             observed += self._look(now, placement, gids, pcie)
         if pcie:
-            observed += self._compare_speeds(now)
+            observed += self._peers.look(now, self._current, self._ports)
         return observed
 
     def _look(self, now: Now, placement: Placement, gids: bool, pcie: bool) -> Iterator[Observed]:
@@ -126,23 +128,3 @@ class RnicState:
         for name, port in former.items():
             if self._ports.get(name) is not port:
                 port.close()
-
-    def _compare_speeds(self, now: Now) -> Iterator[Observed]:
-        """Ports that run slower than another one of the same model; told after some looks, once."""
-        fastest: dict[tuple[str, ...], float] = {}
-        for port in self._ports.values():
-            speed = port.speed()
-            if speed is not None:
-                fastest[speed.alike] = max(fastest.get(speed.alike, 0.0), speed.gbps)
-        for placement in self._current:
-            mine = self._ports.get(placement.endpoint)
-            speed = mine.speed() if mine is not None else None
-            if speed is None or speed.gbps >= fastest[speed.alike]:
-                self._slow.pop(placement.endpoint, None)
-                continue
-            looks = self._slow[placement.endpoint] = self._slow.get(placement.endpoint, 0) + 1
-            if looks == self._settings.confirm:
-                most = fastest[speed.alike]
-                text = f"{placement.rnic} runs at {speed.gbps:g} Gb/s, another port of its model at {most:g}"
-                device = rnic_id(placement.host, placement.rnic)
-                yield device_event(now, device, "link_slow", "warning", text, gbps=speed.gbps, others_gbps=most)
