@@ -29,11 +29,15 @@ AGAIN_S = 600.0
 class Wanted(Struct, frozen=True, kw_only=True):
     """How the host should be. ``interfaces`` None: as it is found at first. ``hugepages``: {size in kB: number}.
 
+    Links and bonds of RNICs are judged with their counters (``collectors.rnic``), so only others are here, unless
+    ``rnics`` is true.
+
     ``qos``: what RoCE needs on each of ``qos_netdevs``; ``qos_commands`` print it, ``{dev}`` standing for the device.
     """
 
     interfaces: Mapping[str, Expected] | None = None
     hugepages: Mapping[int, int] = {}
+    rnics: bool = False
     qos: QosWanted | None = None
     qos_netdevs: tuple[str, ...] = ()
     dcb: tuple[str, ...] | None = ("dcb", "-j", "pfc", "show", "dev", "{dev}")
@@ -55,6 +59,7 @@ class ConfigurationChecks:
         self.period_s = period_s
         self._wanted, self._expected = wanted, wanted.interfaces
         self._sys, self._proc = roots
+        self._devices = devices
         self._teller = Teller("configuration", devices)
         self._told: dict[tuple[str, str, str], tuple[Notice, int]] = {}
 
@@ -80,12 +85,14 @@ class ConfigurationChecks:
         interfaces = read_interfaces(self._sys)
         if self._expected is None:
             self._expected = learn(interfaces)
-        bonds = list(self._bonds())
+        rnics = {} if self._wanted.rnics else self._devices().by_netdev
+        bonds = [each for each in self._bonds() if each.subject.name not in rnics]
         judged = {each.subject.name for each in bonds} | {str(each.values.get("member", "")) for each in bonds}
         yield from bonds
         for each in judge_interfaces(self._expected, interfaces):
-            if each.subject.name not in judged or each.code not in ("bond_degraded", "port_down", "speed_degraded"):
-                yield each  # what the bond's own file tells of a member is told once
+            told = each.subject.name in judged or each.subject.name in rnics
+            if not told or each.code not in ("bond_degraded", "port_down", "speed_degraded"):
+                yield each  # what the bond's own file, or the RNIC's state, tells of a device is told once
         yield from judge_hugepages(dict(self._wanted.hugepages), read_hugepages(self._sys))
         yield from self._qos()
 

@@ -23,14 +23,18 @@ PATH = "/dev/kmsg"
 
 
 class KernelLog:
-    """Listens to a file of kmsg records. ``backlog``: what is there already counts as well."""
+    """Listens to a file of kmsg records. ``backlog``: what is there already counts as well; ``links``: see
+    ``Teller``.
+    """
 
     name = "kernel-log"
 
-    def __init__(self, devices: Callable[[], Devices], path: str = PATH, backlog: bool = False) -> None:
+    def __init__(
+        self, devices: Callable[[], Devices], path: str = PATH, backlog: bool = False, links: bool = True
+    ) -> None:
         self._path, self._backlog = path, backlog
         self._descriptor: int | None = None
-        self._teller = Teller("kernel-log", devices)
+        self._teller = Teller("kernel-log", devices, links)
 
     def fileno(self) -> int:
         """What to wait for; opened at the first call, and again after it was lost.

@@ -51,19 +51,22 @@ def _named(notice: Notice, whose: str | None) -> Notice:
 
 
 class LogFile:
-    """Follows one file."""
+    """Follows one file. ``whose``: what kind of log it is, and of which switch or container; ``links``: see
+    ``Teller``.
+    """
 
     def __init__(
         self,
         path: Path,
         devices: Callable[[], Devices],
-        source: Source = "host",
-        whose: str | None = None,
+        whose: tuple[Source, str | None] = ("host", None),
         zone_s: Callable[[], int] = lambda: 0,
+        links: bool = True,
     ) -> None:
         self.name, self.period_s = f"log {path}", 1.0
-        self._path, self._source, self._whose, self._zone_s = path, source, whose, zone_s
-        self._teller = Teller(f"log/{path.name}", devices)
+        self._path, self._zone_s = path, zone_s
+        self._source, self._whose = whose
+        self._teller = Teller(f"log/{path.name}", devices, links)
         self._place: tuple[int, int] | None = None
         self._rest = b""
 

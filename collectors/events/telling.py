@@ -2,7 +2,9 @@
 
 Severity of a port that goes down: an RNIC's is an ``error``, another network device's a ``warning`` (field case N15:
 "eth0 warn, ib1 critical"). No two notices are taken for one because they carry the same time: six flaps within a
-second are six. Bound: ``MOST`` facts a minute for each device and code; what comes beyond is counted and told once,
+second are six. The link of an RNIC may be watched elsewhere (its own state, sysfs); then ``links`` is false, and what
+a log says of it is told as ``carrier``, ``info``: evidence, but no second ``port_down`` for one cause, as flaps are
+counted by those. Bound: ``MOST`` facts a minute for each device and code; what comes beyond is counted and told once,
 when the minute is over, with ``values.left_out``. Memory: one entry for each device and code of the last minute.
 """
 
@@ -12,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from collectors.events.devices import Devices
 from collectors.events.instants import SECOND_US
-from collectors.events.notices import Notice, Severity
+from collectors.events.notices import Notice
 from collectors.observing import Now, Observed
 
 MOST = 120
@@ -22,8 +24,8 @@ MINUTE_US = 60 * SECOND_US
 class Teller:
     """Makes facts of one source. ``stream``: who tells, after ``device-events/``; ``devices``: asked for each batch."""
 
-    def __init__(self, stream: str, devices: Callable[[], Devices]) -> None:
-        self._stream, self._devices = f"device-events/{stream}", devices
+    def __init__(self, stream: str, devices: Callable[[], Devices], links: bool = True) -> None:
+        self._stream, self._devices, self._links = f"device-events/{stream}", devices, links
         self._began_us = 0
         self._told: dict[tuple[str, str], int] = {}
 
@@ -44,12 +46,14 @@ class Teller:
                 yield self._fact(device, notice, now.t_us if t_us is None else t_us)
 
     def _fact(self, device: str, notice: Notice, t_us: int) -> Observed:
-        severity: Severity = notice.severity
-        if notice.code == "port_down" and notice.subject.kind == "netdev":
+        severity, code = notice.severity, notice.code
+        if not self._links and code in ("port_down", "port_up") and device.startswith("rnic:"):
+            severity, code = "info", "carrier"
+        elif notice.code == "port_down" and notice.subject.kind == "netdev":
             severity = "error" if device.startswith("rnic:") or notice.subject.name.startswith("ib") else "warning"
         fields = {
             "device": device,
-            "event": notice.code,
+            "event": code,
             "severity": severity,
             "text": notice.text,
             "values": dict(notice.values),

@@ -13,7 +13,7 @@ from collectors.flows.brackets import argument, inside, parts
 from collectors.flows.matching import Net, network, number, pairs, whole
 
 DEEPEST = 8
-NO_PORTS = frozenset({"drop", "pop_vlan", "pop_eth", "ct_clear", "pop_nsh", "pop_mpls", "dec_ttl"})
+NO_PORTS = frozenset({"drop", "ct", "pop_vlan", "pop_eth", "ct_clear", "pop_nsh", "pop_mpls", "dec_ttl"})
 
 
 class Way(Struct, frozen=True):
