@@ -1,23 +1,24 @@
-"""Which pairs may be probed, in which order of importance, and which endpoints are left out and why.
+"""Which pairs could be probed, the most important first, and which of them concern a given endpoint?
 
-Only endpoints that are ``ready`` are probed: what is still starting has a half-built network stack, and a probe to it
-would raise a false alarm. Without a trusted skeleton the pairs are the *basic list*: same rail, different host. It
-holds every pair that a rail-optimised job can use between hosts and is about 8 times shorter than the full mesh. With
-a trusted skeleton they are its edges.
+Without a trusted skeleton the pairs are the *basic list*: same rail, different host. It holds every pair that a
+rail-optimised job can use between hosts and is about 8 times shorter than the full mesh. With a trusted skeleton they
+are its edges. Never an endpoint with itself or with another of its host.
 
 Importance decides only what a budget keeps: pipeline edges first (a replica has few of them and each is on the critical
 path), then clique edges by the distance of their ends around the ring of the rail's endpoints, so that a short list
-still reaches every endpoint equally. Cost: O(pairs log pairs).
+still reaches every endpoint equally. The ring is that of all listed endpoints, ready or not, so that nobody's coming
+changes the other pairs of a thinned list. Cost: O(pairs log pairs); ``around`` O(peers).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from schemas.maps import Endpoint, EndpointMap
-from schemas.probing import Exclusion
-from schemas.skeletons import SkeletonUpdate
+from probe_planner.roster import Roster
+from schemas.maps import Endpoint
+from schemas.skeletons import Edge
 
 KIND_RANK = {"pp": 0, "emb": 1, "ep": 2, "dp": 3}
 """Kinds of edges by importance; others come last."""
@@ -25,88 +26,166 @@ KIND_RANK = {"pp": 0, "emb": 1, "ep": 2, "dp": 3}
 NamePair = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Pairs of endpoint names (ascending), the most important first, and the endpoints that are in none of them."""
+class Candidates(Protocol):
+    """Pairs of endpoint names, each ascending."""
 
-    pairs: tuple[NamePair, ...]
-    excluded: tuple[Exclusion, ...]
+    def all(self, roster: Roster) -> list[NamePair]:
+        """All pairs whose ends are usable, in an order that depends on nothing but the pairs."""
+
+    def ranked(self, pairs: Iterable[NamePair]) -> list[NamePair]:
+        """The most important first."""
+
+    def around(self, name: str, roster: Roster) -> list[NamePair]:
+        """The pairs of one endpoint whose other end is usable, whether or not it is itself."""
 
 
-def basic_candidates(endpoint_map: EndpointMap, most: int) -> Candidates:
-    """Ready endpoints of one rail on different hosts, by distance around the rail's ring; at most ``most`` pairs."""
-    rails = _by_rail(_ready(endpoint_map))
-    pairs: list[NamePair] = []
-    for gap in range(1, max(map(len, rails), default=0) // 2 + 1):
-        ring = [pair for rail in rails for pair in _at_gap(rail, gap)]
-        if len(pairs) + len(ring) > most:
+@dataclass(slots=True)
+class SkeletonCandidates:
+    """The edges of a skeleton. ``rank`` by pair: its kind's; ``peers`` by endpoint."""
+
+    rank: dict[NamePair, int]
+    place: dict[str, tuple[int, int]]
+    peers: dict[str, list[str]]
+
+    def all(self, roster: Roster) -> list[NamePair]:
+        """See ``Candidates``."""
+        usable = roster.usable
+        host = {name: endpoint.host for name, endpoint in usable.items()}
+        return [(a, b) for a, b in self.rank if a in host and b in host and host[a] != host[b]]
+
+    def any(self, roster: Roster) -> bool:
+        """Whether there is a pair."""
+        usable = roster.usable
+        return any(a in usable and b in usable and usable[a].host != usable[b].host for a, b in self.rank)
+
+    def ranked(self, pairs: Iterable[NamePair]) -> list[NamePair]:
+        """See ``Candidates``."""
+        return sorted(pairs, key=lambda pair: (self.rank[pair], _apart(self.place, *pair), pair))
+
+    def around(self, name: str, roster: Roster) -> list[NamePair]:
+        """See ``Candidates``."""
+        return _pairs_with(name, (peer for peer in self.peers.get(name, ()) if peer in roster.usable), roster)
+
+
+@dataclass(slots=True)
+class BasicCandidates:
+    """Same rail, different host, at most ``gaps`` apart on the rail's ring; ``rails``: the ring of each rail."""
+
+    rails: dict[int, list[str]]
+    place: dict[str, tuple[int, int]]
+    rail_of: dict[str, int]
+    gaps: int
+
+    def all(self, roster: Roster) -> list[NamePair]:
+        """See ``Candidates``."""
+        host = {name: endpoint.host for name, endpoint in roster.usable.items()}
+        found = []
+        for rail in sorted(self.rails):
+            ring = self.rails[rail]
+            size = len(ring)
+            for here, name in enumerate(ring):
+                if name in host:
+                    reach = range(1, min(self.gaps, size // 2) + 1)
+                    found += [
+                        (name, other) if name < other else (other, name)
+                        for gap in reach
+                        if (2 * gap < size or here < gap)
+                        and (other := ring[(here + gap) % size]) in host
+                        and host[other] != host[name]
+                    ]
+        return found
+
+    def ranked(self, pairs: Iterable[NamePair]) -> list[NamePair]:
+        """See ``Candidates``."""
+        return sorted(pairs, key=lambda pair: (_apart(self.place, *pair), self.rail_of[pair[0]], pair))
+
+    def around(self, name: str, roster: Roster) -> list[NamePair]:
+        """See ``Candidates``."""
+        if name not in self.rail_of:
+            return []
+        ring = self.rails[self.rail_of[name]]
+        near = (n for n in ring if n in roster.usable and n != name and _apart(self.place, n, name) <= self.gaps)
+        return _pairs_with(name, near, roster)
+
+    def beyond(self, roster: Roster) -> int:
+        """How many pairs of usable endpoints did not fit into one message: those further apart than ``gaps``."""
+        whole = 0
+        for ring in self.rails.values():
+            hosts: dict[str, int] = {}
+            for name in ring:
+                if name in roster.usable:
+                    hosts[roster.usable[name].host] = hosts.get(roster.usable[name].host, 0) + 1
+            count = sum(hosts.values())
+            whole += (count * count - sum(each * each for each in hosts.values())) // 2
+        return whole - len(self.all(roster)) if self.thinned else 0
+
+    def first_beyond(self, roster: Roster, limit: int) -> list[NamePair]:
+        """Some of those, the next gap of the rings."""
+        usable, found = roster.usable, []
+        for ring in self.rails.values():
+            reach = range(len(ring)) if 2 * (self.gaps + 1) < len(ring) else range(len(ring) // 2)
+            for here in reach:
+                a, b = ring[here], ring[(here + self.gaps + 1) % len(ring)]
+                if a in usable and b in usable and usable[a].host != usable[b].host:
+                    found.append((a, b) if a < b else (b, a))
+        return found[:limit]
+
+    @property
+    def thinned(self) -> bool:
+        """Whether pairs are left out."""
+        return any(self.gaps < len(ring) // 2 for ring in self.rails.values())
+
+
+def skeleton_candidates(edges: Sequence[Edge], roster: Roster) -> SkeletonCandidates:
+    """The edges of a skeleton; of two kinds between the same ends the more important counts."""
+    rank: dict[NamePair, int] = {}
+    peers: dict[str, list[str]] = {}
+    for a, b, kind in edges:
+        pair = (a, b) if a < b else (b, a)
+        known, new = rank.get(pair), KIND_RANK.get(kind, len(KIND_RANK))
+        if known is None:
+            peers.setdefault(a, []).append(b)
+            peers.setdefault(b, []).append(a)
+            rank[pair] = new
+        elif new < known:
+            rank[pair] = new
+    return SkeletonCandidates(rank, _places(_rings(roster.listed)), peers)
+
+
+def basic_candidates(roster: Roster, most: int) -> BasicCandidates:
+    """The basic list, thinned to the nearest on the ring when there are more than ``most`` pairs."""
+    rails = _rings(roster.listed)
+    sizes = [len(ring) for ring in rails.values()]
+    gaps, total = 0, 0
+    for gap in range(1, max(sizes, default=0) // 2 + 1):
+        total += sum(size // 2 if 2 * gap == size else size for size in sizes if 2 * gap <= size)
+        if total > most:
             break
-        pairs.extend(ring)
-    return Candidates(tuple(pairs), _excluded(endpoint_map, pairs, "no ready peer on its rail on another host"))
+        gaps = gap
+    return BasicCandidates(rails, _places(rails), {n: rail for rail, ring in rails.items() for n in ring}, gaps)
 
 
-def skeleton_candidates(endpoint_map: EndpointMap, skeleton: SkeletonUpdate) -> Candidates:
-    """The skeleton's edges whose ends are ready and on different hosts."""
-    ready = {endpoint.endpoint: endpoint for endpoint in _ready(endpoint_map)}
-    place = {e.endpoint: (index, len(rail)) for rail in _by_rail(ready.values()) for index, e in enumerate(rail)}
-    ranked: dict[NamePair, tuple[int, int]] = {}
-    for a, b, kind in skeleton.edges:
-        if a in ready and b in ready and ready[a].host != ready[b].host:
-            pair = (a, b) if a < b else (b, a)
-            rank = (KIND_RANK.get(kind, len(KIND_RANK)), _ring_distance(place[a], place[b]))
-            ranked[pair] = min(rank, ranked.get(pair, rank))
-    pairs = sorted(ranked, key=lambda pair: (ranked[pair], pair))
-    return Candidates(tuple(pairs), _excluded(endpoint_map, pairs, "no skeleton edge to a ready endpoint"))
+def _rings(endpoints: Mapping[str, Endpoint]) -> dict[int, list[str]]:
+    rails: dict[int, list[str]] = {}
+    for name in sorted(endpoints):
+        rails.setdefault(endpoints[name].rail, []).append(name)
+    return rails
 
 
-def within_targets(pairs: Iterable[NamePair], targets: int | None) -> list[NamePair]:
-    """The pairs, most important first, that leave no endpoint with more than ``targets`` peers; None = all."""
-    if targets is None:
-        return list(pairs)
-    peers: dict[str, int] = {}
-    kept = []
-    for a, b in pairs:
-        if peers.get(a, 0) < targets and peers.get(b, 0) < targets:
-            peers[a] = peers.get(a, 0) + 1
-            peers[b] = peers.get(b, 0) + 1
-            kept.append((a, b))
-    return kept
+def _places(rings: Mapping[int, Sequence[str]]) -> dict[str, tuple[int, int]]:
+    return {name: (index, len(ring)) for ring in rings.values() for index, name in enumerate(ring)}
 
 
-def _ready(endpoint_map: EndpointMap) -> list[Endpoint]:
-    return [endpoint for endpoint in endpoint_map.endpoints if endpoint.state == "ready"]
+def _apart(place: Mapping[str, tuple[int, int]], a: str, b: str) -> int:
+    one, two = place.get(a, (0, 1)), place.get(b, (0, 1))
+    apart = abs(one[0] - two[0])
+    return min(apart, max(one[1], two[1]) - apart)
 
 
-def _by_rail(endpoints: Iterable[Endpoint]) -> list[list[Endpoint]]:
-    rails: dict[int, list[Endpoint]] = {}
-    for endpoint in sorted(endpoints, key=lambda endpoint: endpoint.endpoint):
-        rails.setdefault(endpoint.rail, []).append(endpoint)
-    return [rails[rail] for rail in sorted(rails)]
+def _pairs_with(name: str, others: Iterable[str], roster: Roster) -> list[NamePair]:
+    return [(name, other) if name < other else (other, name) for other in _elsewhere(name, others, roster)]
 
 
-def _at_gap(rail: Sequence[Endpoint], gap: int) -> list[NamePair]:
-    size = len(rail)
-    if 2 * gap > size:
-        return []
-    starts = range(gap if 2 * gap == size else size)  # opposite ends of an even ring meet once
-    found = []
-    for start in starts:
-        a, b = rail[start], rail[(start + gap) % size]
-        if a.host != b.host:
-            found.append((a.endpoint, b.endpoint) if a.endpoint < b.endpoint else (b.endpoint, a.endpoint))
-    return found
-
-
-def _ring_distance(a: tuple[int, int], b: tuple[int, int]) -> int:
-    apart = abs(a[0] - b[0])
-    return min(apart, max(a[1], b[1]) - apart)
-
-
-def _excluded(endpoint_map: EndpointMap, pairs: Sequence[NamePair], why: str) -> tuple[Exclusion, ...]:
-    probed = {name for pair in pairs for name in pair}
-    reasons = {"ready": why, "starting": "not ready: its container is starting", "gone": "gone"}
-    return tuple(
-        Exclusion(endpoint=endpoint.endpoint, why=reasons[endpoint.state])
-        for endpoint in sorted(endpoint_map.endpoints, key=lambda endpoint: endpoint.endpoint)
-        if endpoint.endpoint not in probed
-    )
+def _elsewhere(name: str, others: Iterable[str], roster: Roster) -> Iterator[str]:
+    own = roster.listed.get(name)
+    return (other for other in others if own is None or roster.usable[other].host != own.host)

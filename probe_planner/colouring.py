@@ -13,8 +13,13 @@ The result depends on the order of the edges and on nothing else. Cost: O(1) for
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 Pair = tuple[int, int]
 
@@ -28,14 +33,23 @@ def colour_edges(vertices: int, edges: Sequence[Pair]) -> list[int]:
     Raises:
         ValueError: an edge joins a vertex with itself.
     """
+    return coloured(vertices, edges).colour
+
+
+def coloured(vertices: int, edges: Sequence[Pair]) -> Colouring:
+    """The same as a colouring that edges can be added to and taken out of.
+
+    Raises:
+        ValueError: an edge joins a vertex with itself.
+    """
     if any(u == v for u, v in edges):
         raise ValueError("an edge joins a vertex with itself")
     simple, parallel = _split_parallel(edges)
-    plain = [edges[edge] for edge in simple]
+    plain = [edges[edge] for edge in simple] if parallel else edges
     degree = max_degree(vertices, plain)
     overfull = _is_overfull(vertices, plain, degree)
-    work = _Colouring(vertices, edges, degree + overfull)
-    left_over = [edge for edge in simple if not work.colour_by_flips(edge)]
+    work = Colouring(vertices, edges, degree + overfull)
+    left_over = [edge for edge in work.colour_freely(simple) if not work.colour_by_flips(edge)]
     if not overfull:
         left_over = [edge for edge in left_over if not work.colour_by_search(edge)]
     if left_over:
@@ -46,46 +60,45 @@ def colour_edges(vertices: int, edges: Sequence[Pair]) -> list[int]:
                 work.colour_by_fan(edge)
     for edge in parallel:
         work.colour_first_fit(edge)
-    return work.colour
+    work.simple = not parallel
+    return work
 
 
 def max_degree(vertices: int, edges: Sequence[Pair]) -> int:
     """The largest number of edges at one vertex: no schedule has fewer slots."""
-    degree = [0] * vertices
-    for u, v in edges:
-        degree[u] += 1
-        degree[v] += 1
-    return max(degree, default=0)
+    return int(degrees(vertices, edges).max(initial=0))
+
+
+def degrees(vertices: int, edges: Sequence[Pair]) -> npt.NDArray[np.int64]:
+    """Edges at each vertex."""
+    ends = np.fromiter(chain.from_iterable(edges), dtype=np.int64, count=2 * len(edges))
+    return np.bincount(ends, minlength=vertices)
 
 
 def _is_overfull(vertices: int, edges: Sequence[Pair], degree: int) -> bool:
     """Whether a component has more edges than Δ slots can hold,
     each at most half its vertices: then Δ + 1 are needed.
     """
-    root = list(range(vertices))
-
-    def find(vertex: int) -> int:
-        while root[vertex] != vertex:
-            root[vertex] = root[root[vertex]]
-            vertex = root[vertex]
-        return vertex
-
-    for u, v in edges:
-        root[find(u)] = find(v)
-    members = Counter(find(vertex) for vertex in range(vertices))
-    inside = Counter(find(u) for u, _ in edges)
-    return any(count > degree * (members[vertex] // 2) for vertex, count in inside.items())
+    if not edges:
+        return False
+    ends = np.array(edges, dtype=np.int64)
+    graph = coo_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(vertices, vertices))
+    count, component = connected_components(graph, directed=False)
+    members, inside = np.bincount(component, minlength=count), np.bincount(component[ends[:, 0]], minlength=count)
+    return bool((inside > degree * (members // 2)).any())
 
 
 def _split_parallel(edges: Sequence[Pair]) -> tuple[list[int], list[int]]:
-    seen: set[Pair] = set()
-    simple: list[int] = []
-    parallel: list[int] = []
-    for edge, (u, v) in enumerate(edges):
-        pair = (u, v) if u < v else (v, u)
-        (parallel if pair in seen else simple).append(edge)
-        seen.add(pair)
-    return simple, parallel
+    """Edges of a simple graph, and those beyond it that repeat a pair of vertices."""
+    if not edges:
+        return [], []
+    ends = np.sort(np.array(edges, dtype=np.int64), axis=1)
+    _, first = np.unique(ends[:, 0] << 32 | ends[:, 1], return_index=True)
+    if len(first) == len(edges):
+        return list(range(len(edges))), []
+    simple = np.zeros(len(edges), dtype=bool)
+    simple[first] = True
+    return np.flatnonzero(simple).tolist(), np.flatnonzero(~simple).tolist()
 
 
 def _lowest(bits: int) -> int:
@@ -100,13 +113,17 @@ def _each(bits: int) -> list[int]:
     return found
 
 
-class _Colouring:
+class Colouring:
     """A partial proper colouring:
-    ``free[v]`` has a bit per colour unused at v, ``at[v][c]`` is the edge there or -1.
+    ``free[v]`` has a bit per colour unused at v, ``at[v][c]`` is the edge there or -1; ``simple``: no
+    parallel edges; ``moved``: edges whose colour was changed by a flip or a fan since it was last emptied.
     """
 
     def __init__(self, vertices: int, edges: Sequence[Pair], colours: int) -> None:
-        self.edges = edges
+        self.edges = list(edges)
+        self.colours = colours
+        self.simple = True
+        self.moved: list[int] = []
         self.ends = [u + v for u, v in edges]
         self.colour = [-1] * len(edges)
         self.free = [(1 << colours) - 1] * vertices
@@ -114,11 +131,70 @@ class _Colouring:
 
     def add_colour(self) -> int:
         """One colour more, free everywhere."""
-        new = len(self.at[0])
+        new, self.colours = self.colours, self.colours + 1
         for vertex, row in enumerate(self.at):
             row.append(-1)
             self.free[vertex] |= 1 << new
         return new
+
+    def add_vertex(self) -> int:
+        """One vertex more, without edges."""
+        self.free.append((1 << self.colours) - 1)
+        self.at.append([-1] * self.colours)
+        return len(self.at) - 1
+
+    def add_edge(self, u: int, v: int) -> int:
+        """One edge more, not coloured yet."""
+        self.edges.append((u, v))
+        self.ends.append(u + v)
+        self.colour.append(-1)
+        return len(self.edges) - 1
+
+    def settle(self, new: Sequence[int]) -> list[int]:
+        """Colours new edges without touching others, moving only each other; those for which that can't be done."""
+        among, left = set(new), []
+        for edge in new:
+            if not self._place(edge, among, set()):
+                left.append(edge)
+        return left
+
+    def _place(self, edge: int, among: set[int], tried: set[Pair]) -> bool:
+        u, v = self.edges[edge]
+        common = self.free[u] & self.free[v]
+        if common:
+            self.put(edge, _lowest(common))
+            return True
+        for colour in range(self.colours):
+            blockers = {self.at[u][colour], self.at[v][colour]} - {-1}
+            blocker = blockers.pop()
+            if blockers or blocker not in among or (blocker, colour) in tried:
+                continue
+            tried.add((blocker, colour))
+            self.take(blocker)
+            self.put(edge, colour)
+            if self._place(blocker, among, tried):
+                return True
+            self.take(edge)
+            self.put(blocker, colour)
+        return False
+
+    def colour_freely(self, edges: Sequence[int]) -> list[int]:
+        """Gives each of these uncoloured edges the first colour free at both ends; those that have none."""
+        left = []
+        pairs, at, free, colour = self.edges, self.at, self.free, self.colour  # the inner loop of a large plan
+        for edge in edges:
+            u, v = pairs[edge]
+            common = free[u] & free[v]
+            if not common:
+                left.append(edge)
+                continue
+            bit = common & -common
+            chosen = bit.bit_length() - 1
+            colour[edge] = chosen
+            at[u][chosen] = at[v][chosen] = edge
+            free[u] ^= bit
+            free[v] ^= bit
+        return left
 
     def put(self, edge: int, colour: int) -> None:
         """Gives an uncoloured edge a colour that is free at both ends."""
@@ -140,25 +216,37 @@ class _Colouring:
         """The far end of an edge."""
         return self.ends[edge] - vertex
 
-    def path(self, start: int, first: int, second: int) -> tuple[list[int], int]:
-        """The edges of the path from ``start`` whose colours alternate, ``first`` first; and where it ends."""
-        edges, vertex = [], start
-        at, ends = self.at, self.ends
+    def path_end(self, start: int, first: int, second: int) -> int:
+        """Where the path from ``start`` ends whose edges have two colours in turn, ``first`` first."""
+        at, ends, both = self.at, self.ends, first + second
+        vertex = start
         edge = at[vertex][first]
         while edge >= 0:
-            edges.append(edge)
             vertex = ends[edge] - vertex
-            first, second = second, first
+            first = both - first
             edge = at[vertex][first]
-        return edges, vertex
+        return vertex
 
-    def flip(self, edges: list[int], first: int, second: int) -> None:
-        """Swaps two colours along a whole path."""
-        swapped = [second if self.colour[edge] == first else first for edge in edges]
-        for edge in edges:
-            self.take(edge)
-        for edge, colour in zip(edges, swapped, strict=True):
-            self.put(edge, colour)
+    def flip(self, start: int, first: int, second: int) -> None:
+        """Swaps two colours along the whole path from ``start``; it begins with ``first``, ``second`` is free there."""
+        at, ends, colour = self.at, self.ends, self.colour
+        both, vertex, following = first + second, start, first
+        edge = at[start][first]
+        if edge < 0:
+            return
+        bits = 1 << first | 1 << second
+        self.free[start] ^= bits
+        while edge >= 0:
+            row = at[vertex]
+            row[first], row[second] = row[second], row[first]
+            colour[edge] = both - following
+            self.moved.append(edge)
+            vertex = ends[edge] - vertex
+            following = both - following
+            edge = at[vertex][following]
+        row = at[vertex]
+        row[first], row[second] = row[second], row[first]
+        self.free[vertex] ^= bits
 
     def colour_by_flips(self, edge: int) -> bool:
         """Colours an edge, flipping a Kempe chain if need be; False: no chain helps, and nothing was changed."""
@@ -169,21 +257,20 @@ class _Colouring:
             return True
         for mine in _each(self.free[u]):
             for theirs in _each(self.free[v]):
-                chain, end = self.path(v, mine, theirs)
-                if end != u:
-                    self.flip(chain, mine, theirs)
+                if self.path_end(v, mine, theirs) != u:
+                    self.flip(v, mine, theirs)
                     self.put(edge, mine)
                     return True
         return False
 
     def colour_by_search(self, edge: int) -> bool:
         """As ``colour_by_flips``, after flips that change which colours are free at one end, up to ``SEARCH`` times."""
-        colours = len(self.at[0])
+        colours = self.colours
         for attempt in range(SEARCH):
             end = self.edges[edge][attempt % 2]
             free, other = _lowest(self.free[end]), (attempt * 7 + attempt // colours) % colours
             if not self.free[end] >> other & 1:
-                self.flip(self.path(end, other, free)[0], other, free)
+                self.flip(end, other, free)
                 if self.colour_by_flips(edge):
                     return True
         return False
@@ -199,14 +286,14 @@ class _Colouring:
         u = self.edges[edge][0]
         fan = self._fan(u, edge)
         mine, theirs = _lowest(self.free[u]), _lowest(self.free[self.other(fan[-1], u)])
-        chain, _ = self.path(u, theirs, mine)
-        self.flip(chain, theirs, mine)
+        self.flip(u, theirs, mine)
         last = self._usable_prefix(u, fan, theirs)
         colours = [self.colour[following] for following in fan[1 : last + 1]]
         for following in fan[1 : last + 1]:
             self.take(following)
         for member, colour in zip(fan[:last], colours, strict=True):
             self.put(member, colour)
+            self.moved.append(member)
         self.put(fan[last], theirs)
 
     def _fan(self, u: int, edge: int) -> list[int]:

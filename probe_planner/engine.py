@@ -1,40 +1,60 @@
-"""Which probes shall the agents of a job send now? The fold from endpoint maps and skeletons to versions of the plan.
+"""Which probes shall the agents of a job send now? The fold from endpoint maps, skeletons and fabrics to plans.
 
-While the skeleton is not trusted, or belongs to another endpoint map, the plan is the basic list; a trusted skeleton's
-edges replace it. A job that has ended, or whose monitoring its users switched off, gets an empty plan. A plan is sent
-only when the probes, the exclusions or the mode change, at the whole second after what changed them; ``version`` grows
-by one each time and the id is a function of the content. Cost: O(1) per event, a schedule per change.
+While the skeleton is not trusted, or belongs to another endpoint map, the plan is the basic list; a trusted
+skeleton's edges replace it. A job that has ended, or whose monitoring its users switched off, gets an empty plan. At
+the whole second after something changed, the plan is amended: what only some endpoints' coming and going changes is
+sent as a delta (topic ``probe-plan-deltas``), followed by the whole plan of the same version and id within
+``whole_after_s``, for agents that come late; everything else is a whole plan at once. Nothing is sent when nothing
+changes. What a budget leaves out takes its turn every ``rotate_s``. ``version`` grows by one with each change and ids
+are functions of the content.
+
+Cost: O(endpoints) per map, O(changes) per delta, a schedule per whole plan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeGuard
+from dataclasses import dataclass, field
 
-from probe_planner.candidates import Candidates, basic_candidates, skeleton_candidates, within_targets
+from probe_planner.candidates import Candidates, NamePair, basic_candidates, skeleton_candidates
+from probe_planner.changing import Change, change
+from probe_planner.draft import Draft, Mode, draft
 from probe_planner.parameters import PlannerParameters
-from probe_planner.schedule import schedule
-from schemas.folding import DERIVED_CLOCK, Emission, Event, Observation, derived_producer
+from probe_planner.publishing import Heading, Slots, delta, exclusions, findings, slots_of, whole_id, whole_plan
+from probe_planner.roster import Roster, read_roster
+from schemas.diagnosis import JobSuspects
+from schemas.folding import Emission, Event, Observation
 from schemas.ids import content_id
-from schemas.maps import EndpointMap
-from schemas.probing import ExpectedRound, ProbeBudget, ProbePlan
-from schemas.skeletons import SkeletonUpdate
+from schemas.instants import micros
+from schemas.maps import EndpointMap, JobFabric
+from schemas.probing import Exclusion
+from schemas.skeletons import Edge, SkeletonUpdate
 
-STAGE = "planner"
-Mode = Literal["basic", "skeleton", "disabled"]
+PLANS, DELTAS = "probe-plans", "probe-plan-deltas"
 
 
 @dataclass(slots=True)
 class PlannerState:
-    """What is known of one job. ``content`` identifies the last plan sent, whatever its version."""
+    """What is known of one job, and its plan. ``news``: what has changed since the plan was last looked at."""
 
     job: str
     endpoint_map: EndpointMap | None = None
     skeleton: SkeletonUpdate | None = None
-    stale: bool = False
+    fabric: JobFabric | None = None
+    suspects_version: int = -1
+    suspects: dict[str, int] = field(default_factory=dict)
+    news: set[str] = field(default_factory=set)
+    plan: Draft | None = None
+    edges: tuple[Edge, ...] = ()
+    left_since_us: dict[NamePair, int] = field(default_factory=dict)
     version: int = 0
+    plan_id: str = ""
     content: str = ""
+    excluded: tuple[Exclusion, ...] = ()
+    skeleton_version: int | None = None
+    sent: dict[str, int] = field(default_factory=dict)
+    whole_due_us: int | None = None
+    rotate_due_us: int | None = None
 
 
 class PlannerEngine:
@@ -48,73 +68,128 @@ class PlannerEngine:
         return PlannerState(key)
 
     def step(self, state: PlannerState, event: Event) -> tuple[PlannerState, Sequence[Emission]]:
-        """Takes maps and skeletons in; plans at the end of the second in which something changed."""
+        """Takes maps, skeletons and suspicions in; plans at the end of the second in which something changed."""
         if isinstance(event, Observation):
             _take_in(state, event)
             return state, ()
-        if not state.stale or state.endpoint_map is None:
+        if state.endpoint_map is None:
             return state, ()
-        state.stale = False
-        return state, self._plan(state, state.endpoint_map, event.t_us)
+        sent: list[Emission] = []
+        rotates = state.rotate_due_us is not None and event.t_us >= state.rotate_due_us
+        if state.news or rotates:
+            sent += self._review(state, state.endpoint_map, event.t_us, rotates)
+            state.news.clear()
+        if state.plan is not None and state.whole_due_us is not None and event.t_us >= state.whole_due_us:
+            sent.append(_send_whole(state, state.plan, state.endpoint_map, event.t_us))
+        return state, sent
 
-    def _plan(self, state: PlannerState, endpoint_map: EndpointMap, t_us: int) -> Sequence[Emission]:
-        mode, candidates = self._candidates(endpoint_map, state.skeleton)
-        rnic_of = {e.endpoint: f"{e.host}/{e.rnic}" for e in endpoint_map.endpoints}
-        made = schedule(within_targets(candidates.pairs, self.parameters.targets_per_rnic), rnic_of, self.parameters)
-        content = content_id("content", mode, made.slots, [(e.endpoint, e.why) for e in candidates.excluded])
-        if content == state.content:
-            return ()
-        state.content = content
+    def _review(self, state: PlannerState, endpoint_map: EndpointMap, t_us: int, rotates: bool) -> list[Emission]:
+        plan, mode = state.plan, _mode(endpoint_map, state.skeleton)
+        fresh = plan is None or "map" in state.news
+        roster = read_roster(endpoint_map, self.parameters) if plan is None or fresh else plan.roster
+        if plan is not None and not rotates and mode == plan.mode and not _other_basis(state, mode):
+            changed = change(plan, roster, state.suspects)
+            if changed is not None:
+                return self._amend(state, plan, changed, t_us)
+        return self._anew(state, endpoint_map, (mode, roster), t_us)
+
+    def _amend(self, state: PlannerState, plan: Draft, changed: Change, t_us: int) -> list[Emission]:
+        assert state.endpoint_map is not None
+        before, state.excluded = state.excluded, exclusions(plan)
+        if not changed.removed and not changed.added and before == state.excluded:
+            return []
         state.version += 1
-        plan = ProbePlan(
-            v=1,
-            t_us=t_us,
-            producer=derived_producer(STAGE, state.job, state.version),
-            clock=DERIVED_CLOCK,
-            fabric=endpoint_map.fabric,
-            job=state.job,
-            tenant=endpoint_map.tenant,
-            plan=content_id("plan", state.job, state.version, content),
-            version=state.version,
-            skeleton_version=state.skeleton.version if state.skeleton and mode == "skeleton" else None,
-            mode=mode,
-            budget=self._budget(),
-            expected=made.expected if mode != "disabled" else _NOTHING,
-            slots=made.slots,
-            excluded=candidates.excluded,
-        )
-        return (Emission("probe-plans", state.job, plan),)
+        state.content = ""
+        heading = _heading(state, state.endpoint_map, DELTAS, t_us)
+        excluded = (before, state.excluded)
+        message = delta(plan, heading, state.plan_id, changed, excluded, findings(plan, state.suspects))
+        state.plan_id = message.plan
+        if state.whole_due_us is None:
+            state.whole_due_us = t_us + micros(self.parameters.whole_after_s)
+        return [Emission(DELTAS, state.job, message)]
 
-    def _candidates(self, endpoint_map: EndpointMap, skeleton: SkeletonUpdate | None) -> tuple[Mode, Candidates]:
-        if endpoint_map.state == "ended" or (skeleton is not None and skeleton.state == "disabled"):
-            return "disabled", Candidates((), ())
-        if _usable(skeleton, endpoint_map):
-            found = skeleton_candidates(endpoint_map, skeleton)
-            if found.pairs:
+    def _anew(
+        self, state: PlannerState, endpoint_map: EndpointMap, basis: tuple[Mode, Roster], t_us: int
+    ) -> list[Emission]:
+        mode, candidates = self._candidates(state.skeleton, *basis)
+        earlier = state.plan.routes if state.plan is not None else None
+        budget = (state.suspects, state.left_since_us)
+        plan = draft(self.parameters, mode, candidates, basis[1], (state.fabric, earlier), budget)
+        state.plan, state.whole_due_us = plan, None
+        state.edges = state.skeleton.edges if mode == "skeleton" and state.skeleton is not None else ()
+        state.left_since_us = {pair: state.left_since_us.get(pair, t_us) for pair in plan.left_out}
+        state.rotate_due_us = t_us + micros(self.parameters.rotate_s) if plan.left_out else None
+        said = findings(plan, state.suspects)
+        slots, state.excluded = slots_of(plan), exclusions(plan)
+        content = whole_id(state.job, mode, slots, (state.excluded, said.turns))
+        if content == state.content:
+            return []
+        state.version += 1
+        state.content = content
+        state.plan_id = content_id("plan", state.job, state.version, content)
+        state.skeleton_version = state.skeleton.version if state.skeleton and mode == "skeleton" else None
+        return [_send_whole(state, plan, endpoint_map, t_us, slots)]
+
+    def _candidates(self, skeleton: SkeletonUpdate | None, mode: Mode, roster: Roster) -> tuple[Mode, Candidates]:
+        if mode == "skeleton" and skeleton is not None:
+            found = skeleton_candidates(skeleton.edges, roster)
+            if found.any(roster):
                 return "skeleton", found
-        passes = 2 if self.parameters.directions == "both" else 1
-        return "basic", basic_candidates(endpoint_map, self.parameters.max_probes // passes)
-
-    def _budget(self) -> ProbeBudget:
-        return ProbeBudget(
-            round_s=self.parameters.round_s,
-            pps_per_rnic=self.parameters.pps_per_rnic,
-            targets_per_rnic=self.parameters.targets_per_rnic,
-        )
+        most = self.parameters.max_probes // self.parameters.passes
+        return ("disabled" if mode == "disabled" else "basic"), basic_candidates(roster, most)
 
 
 def _take_in(state: PlannerState, event: Observation) -> None:
     value = event.value
     if isinstance(value, EndpointMap) and (state.endpoint_map is None or value.version >= state.endpoint_map.version):
-        state.endpoint_map, state.stale = value, True
+        state.endpoint_map = value
+        state.news.add("map")
     elif isinstance(value, SkeletonUpdate) and (state.skeleton is None or value.version >= state.skeleton.version):
-        state.skeleton, state.stale = value, True
+        state.skeleton = value
+        state.news.add("skeleton")
+    elif isinstance(value, JobFabric) and (state.fabric is None or value.version >= state.fabric.version):
+        state.fabric = value
+        state.news.add("fabric")
+    elif isinstance(value, JobSuspects) and value.version >= state.suspects_version:
+        state.suspects_version = value.version
+        state.suspects = {suspect.component: suspect.anomalies for suspect in value.suspects}
+        state.news.add("suspects")
 
 
-def _usable(skeleton: SkeletonUpdate | None, endpoint_map: EndpointMap) -> TypeGuard[SkeletonUpdate]:
-    return (
-        skeleton is not None and skeleton.state == "trusted" and skeleton.endpoint_map_version == endpoint_map.version
+def _mode(endpoint_map: EndpointMap, skeleton: SkeletonUpdate | None) -> Mode:
+    if endpoint_map.state == "ended" or (skeleton is not None and skeleton.state == "disabled"):
+        return "disabled"
+    trusted = skeleton is not None and skeleton.state == "trusted"
+    return "skeleton" if trusted and _same_map(skeleton, endpoint_map) else "basic"
+
+
+def _same_map(skeleton: SkeletonUpdate | None, endpoint_map: EndpointMap) -> bool:
+    return skeleton is not None and skeleton.endpoint_map_version == endpoint_map.version
+
+
+def _other_basis(state: PlannerState, mode: Mode) -> bool:
+    """Whether the plan rests on other edges or another fabric than what is known now."""
+    edges = state.skeleton.edges if mode == "skeleton" and state.skeleton is not None else ()
+    return "fabric" in state.news or (edges is not state.edges and edges != state.edges)
+
+
+def _heading(state: PlannerState, endpoint_map: EndpointMap, topic: str, t_us: int) -> Heading:
+    state.sent[topic] = state.sent.get(topic, 0) + 1
+    return Heading(
+        t_us=t_us,
+        fabric=endpoint_map.fabric,
+        job=state.job,
+        tenant=endpoint_map.tenant,
+        seq=state.sent[topic],
+        version=state.version,
+        skeleton_version=state.skeleton_version,
     )
 
 
-_NOTHING = ExpectedRound(round_s=0.0, probes=0, lower_bound_s=0.0)
+def _send_whole(
+    state: PlannerState, plan: Draft, endpoint_map: EndpointMap, t_us: int, slots: Slots | None = None
+) -> Emission:
+    state.whole_due_us = None
+    heading = _heading(state, endpoint_map, PLANS, t_us)
+    content = (slots_of(plan) if slots is None else slots, state.excluded)
+    return Emission(PLANS, state.job, whole_plan(plan, heading, state.plan_id, content, findings(plan, state.suspects)))

@@ -93,6 +93,20 @@ class Anomaly(JobMessage, frozen=True, kw_only=True):
     state: Literal["open", "cleared"]
 
 
+class Suspect(Value, frozen=True, kw_only=True):
+    """A component that open anomalies point at, and how many of them do."""
+
+    component: Name
+    anomalies: Count
+
+
+class JobSuspects(JobMessage, frozen=True, kw_only=True):
+    """Topic ``job-suspects``, key job: what is suspected now among the components that a job's traffic can meet."""
+
+    version: Count
+    suspects: tuple[Suspect, ...]
+
+
 class PairWindows(JobMessage, frozen=True, kw_only=True):
     """Topic ``pair-windows``, key fabric: what all probed pairs saw in one closed window, columns of length n.
 

@@ -29,6 +29,7 @@ class Endpoint(Value, frozen=True, kw_only=True):
     gid: str | None = None
     switch_port: str | None = None
     state: EndpointState
+    withheld: str | None = None
 
     def __post_init__(self) -> None:
         if self.endpoint != f"{self.container}/{self.rnic}":
@@ -117,3 +118,13 @@ class FabricEndpoints(JobMessage, frozen=True, kw_only=True):
     version: Count
     state: Literal["starting", "running", "ended"]
     endpoints: tuple[Endpoint, ...]
+
+
+class JobFabric(JobMessage, frozen=True, kw_only=True):
+    """Topic ``job-fabrics``, key job: the part of a fabric map that the traffic of a job's endpoints can take."""
+
+    version: Count
+    fabric_version: Count
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    ecmp: Ecmp

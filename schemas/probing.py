@@ -75,6 +75,35 @@ class ExpectedRound(Value, frozen=True, kw_only=True):
     link_coverage: Share | None = None
 
 
+class PathCoverage(Value, frozen=True, kw_only=True):
+    """Which of the links that the planned pairs can take are crossed, and how well single failures can be told apart.
+
+    ``classes``: sets of links that any choice of paths could tell apart; ``told_apart`` of them this plan does.
+    """
+
+    method: Literal["hash", "probability"]
+    alpha: Count
+    links: Count
+    crossed: Count
+    crossed_alpha: Count
+    classes: Count
+    told_apart: Count | None
+    confidence: Share
+    most_per_slot: Count
+
+
+class PortTurns(Value, frozen=True, kw_only=True):
+    """Source ports that change every ``turn_rounds`` rounds, in ``turns`` turns, then from the first again.
+
+    ``changing``: [src, dst, the ports of turns 1, 2, ...]; turn 0, and what is not listed, is as the slots say.
+    Rounds are counted from the Unix epoch: round n begins at n x ``expected.round_s``, turn = n // turn_rounds % turns.
+    """
+
+    turns: Annotated[int, Meta(ge=1)]
+    turn_rounds: Annotated[int, Meta(ge=1)]
+    changing: tuple[tuple[str, str, tuple[int, ...]], ...] = ()
+
+
 class Exclusion(Value, frozen=True, kw_only=True):
     """An endpoint that the plan leaves out, and why."""
 
@@ -82,12 +111,22 @@ class Exclusion(Value, frozen=True, kw_only=True):
     why: str
 
 
+class LeftOut(Value, frozen=True, kw_only=True):
+    """A pair that the budget can't hold, and which part of it."""
+
+    a: Name
+    b: Name
+    why: str
+
+
 Probe = tuple[str, str, int]
 """(src, dst, UDP source port)"""
+SlotProbe = tuple[int, str, str, int]
+"""(slot, src, dst, UDP source port)"""
 
 
 class ProbePlan(JobMessage, frozen=True, kw_only=True):
-    """Topic ``probe-plans``, key job: probes per slot; within a slot no RNIC takes part in two probes."""
+    """Topic ``probe-plans``, key job: probes per slot; within a slot no RNIC takes part in more than its share."""
 
     plan: Name
     version: Count
@@ -97,3 +136,38 @@ class ProbePlan(JobMessage, frozen=True, kw_only=True):
     expected: ExpectedRound
     slots: tuple[tuple[Probe, ...], ...]
     excluded: tuple[Exclusion, ...]
+    probes_per_slot: Annotated[int, Meta(ge=1)] = 1
+    alternate: bool = False
+    jitter_s: Annotated[float, Meta(ge=0.0)] = 0.0
+    turns: PortTurns | None = None
+    coverage: PathCoverage | None = None
+    left_out_count: Count = 0
+    left_out: tuple[LeftOut, ...] = ()
+    extra: tuple[tuple[str, str], ...] = ()
+    suspects: tuple[str, ...] = ()
+
+
+class ProbePlanDelta(JobMessage, frozen=True, kw_only=True):
+    """Topic ``probe-plan-deltas``, key job: what turns the plan ``base`` into ``plan``; all else stays as it is.
+
+    ``removed`` is taken out first, then ``added`` put in; ``slots`` is their number afterwards. ``included`` are no
+    longer excluded, ``excluded`` newly or for another reason. What has a default in the plan replaces the plan's.
+    """
+
+    plan: Name
+    version: Count
+    base: Name
+    base_version: Count
+    skeleton_version: Count | None
+    slots: Count
+    removed: tuple[SlotProbe, ...]
+    added: tuple[SlotProbe, ...]
+    included: tuple[Name, ...]
+    excluded: tuple[Exclusion, ...]
+    expected: ExpectedRound
+    turns: PortTurns | None = None
+    coverage: PathCoverage | None = None
+    left_out_count: Count = 0
+    left_out: tuple[LeftOut, ...] = ()
+    extra: tuple[tuple[str, str], ...] = ()
+    suspects: tuple[str, ...] = ()

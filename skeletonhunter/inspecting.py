@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from schemas.envelope import Value
-from schemas.probing import ProbePlan
+from schemas.plan_changes import newer_plan
+from schemas.probing import ProbePlan, ProbePlanDelta
 from schemas.skeletons import SkeletonUpdate
 from skeletonhunter.recordings.reader import Recording
 from skeletonhunter.replaying.local import LocalReplay, Observer
@@ -19,7 +20,7 @@ class NothingToInspectError(ValueError):
 
 @dataclass(slots=True)
 class Conclusions:
-    """Skeletons and plans of each job, in the order in which they were sent."""
+    """Skeletons and plans (whole, after each delta) of each job, in the order in which they were sent."""
 
     skeletons: dict[str, list[SkeletonUpdate]] = field(default_factory=dict)
     plans: dict[str, list[ProbePlan]] = field(default_factory=dict)
@@ -29,8 +30,12 @@ class Conclusions:
         """Takes note of a message."""
         if isinstance(value, SkeletonUpdate):
             self.skeletons.setdefault(key, []).append(value)
-        elif isinstance(value, ProbePlan):
-            self.plans.setdefault(key, []).append(value)
+        elif isinstance(value, ProbePlan | ProbePlanDelta):
+            versions = self.plans.setdefault(key, [])
+            before = versions[-1] if versions else None
+            after = newer_plan(before, value)
+            if after is not None and after is not before:
+                versions.append(after)
 
 
 def inspect(

@@ -48,6 +48,12 @@ def _detection(parameters: Parameters) -> Engine[Any]:
     return DetectionEngine(parameters.detection)
 
 
+def _fabric(parameters: Parameters) -> Engine[Any]:
+    from probe_planner.surroundings import FabricEngine
+
+    return FabricEngine(parameters.planner)
+
+
 def _localization(parameters: Parameters) -> Engine[Any]:
     from localization.engine import LocalizationEngine
 
@@ -66,20 +72,28 @@ STAGES: dict[StageName, Stage] = {
             build=_skeleton,
         ),
         Stage(
-            name="planner",
-            key="job",
-            inputs=("endpoint-map", "skeleton-updates"),
-            outputs=("probe-plans",),
-            upstream=("skeleton",),
-            build=_planner,
-        ),
-        Stage(
             name="detection",
             key="job",
             inputs=("endpoint-map", "probe-results"),
             outputs=("anomalies", "pair-windows", "fabric-endpoints"),
             upstream=(),
             build=_detection,
+        ),
+        Stage(
+            name="fabric",
+            key="fabric",
+            inputs=("anomalies", "fabric-endpoints", "fabric-map"),
+            outputs=("job-fabrics", "job-suspects"),
+            upstream=("detection",),
+            build=_fabric,
+        ),
+        Stage(
+            name="planner",
+            key="job",
+            inputs=("endpoint-map", "job-fabrics", "job-suspects", "skeleton-updates"),
+            outputs=("probe-plan-deltas", "probe-plans"),
+            upstream=("skeleton", "fabric"),
+            build=_planner,
         ),
         Stage(
             name="localization",

@@ -1,7 +1,7 @@
-"""How do simulated agents come to real plans? The skeleton and planner stages, fed with what the testbed's monitor got.
+"""How do simulated agents come to real plans? The stages up to the planner, fed with what the testbed's monitor got.
 
 The stages run as in a replay: in event time, with the lateness bound. Lines that can't be used are left out, as they
-would be by the pipeline.
+would be by the pipeline. Agents follow whole plans and deltas alike, as they come.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from schemas.codec import BadRecord, decode
 from schemas.control import Tick
 from schemas.envelope import Message
 from schemas.folding import Emission
-from schemas.probing import ProbePlan
+from schemas.plan_changes import newer_plan
+from schemas.probing import ProbePlan, ProbePlanDelta
 from skeletonhunter.recordings.ticks import EventClock
 from skeletonhunter.testbed.producers import Line
 from streams.local import LocalPipeline
 from streams.parameters import Parameters
 from streams.stages import STAGES
 
-PLANNING = ("skeleton", "planner")
+PLANNING = ("skeleton", "detection", "fabric", "planner")
 WANTED = frozenset(topic for stage in PLANNING for topic in STAGES[stage].raw_inputs)
 
 
@@ -29,6 +30,7 @@ class EnginePlanner:
     def __init__(self, parameters: Parameters) -> None:
         self.pipeline = LocalPipeline(parameters, self._take, PLANNING)
         self.clock = EventClock()
+        self.followed: dict[str, ProbePlan] = {}
         self.made: list[ProbePlan] = []
 
     def observe(self, lines: Sequence[Line]) -> list[ProbePlan]:
@@ -48,5 +50,10 @@ class EnginePlanner:
         return made
 
     def _take(self, emission: Emission) -> None:
-        if isinstance(emission.value, ProbePlan):
-            self.made.append(emission.value)
+        message = emission.value
+        if isinstance(message, ProbePlan | ProbePlanDelta):
+            before = self.followed.get(message.job)
+            after = newer_plan(before, message)
+            if after is not None and after is not before:
+                self.followed[message.job] = after
+                self.made.append(after)

@@ -18,6 +18,7 @@ from skeletonhunter.testbed.agents import Sidecars
 from skeletonhunter.testbed.effects import Effects
 from skeletonhunter.testbed.flows import FlowLedger
 from skeletonhunter.testbed.physics import Outcome, Queues, Trains, fly
+from skeletonhunter.testbed.plans import Probes
 from skeletonhunter.testbed.producers import Clocks, Line, Registry, Stream
 from skeletonhunter.testbed.world import World
 
@@ -57,22 +58,19 @@ class Prober:
         silent = self.sidecars.silent(second)
         for index, plan in enumerate(self.sidecars.plans):
             follows = self.sidecars.following(index, second) & ~silent
-            chosen, at_s = plan.during(second)
-            awake = follows[plan.src[chosen]] & self._up(plan.src[chosen], at_s)
-            chosen, at_s = chosen[awake], at_s[awake]
-            if len(chosen):
-                lines += self._probe(second, plan.src[chosen], plan.dst[chosen], plan.sport[chosen], at_s, plan.version)
+            probes = plan.during(second)
+            probes = probes.only(follows[probes.src] & self._up(probes.src, probes.at_s))
+            if len(probes.src):
+                lines += self._probe(second, probes, plan.version)
         return lines
 
     def _up(self, member: np.ndarray, at_s: np.ndarray) -> np.ndarray:
         up: np.ndarray = (self.ready_s[member] <= at_s) & (at_s < self.gone_s[member])
         return up
 
-    def _probe(
-        self, second: int, src: np.ndarray, dst: np.ndarray, sport: np.ndarray, at_s: np.ndarray, version: int
-    ) -> list[Line]:
-        order = np.lexsort((at_s, src))
-        src, dst, sport, at_s = src[order], dst[order], sport[order], at_s[order]
+    def _probe(self, second: int, probes: Probes, version: int) -> list[Line]:
+        probes = probes.only(np.lexsort((probes.at_s, probes.src)))
+        src, dst, sport, at_s = probes.src, probes.dst, probes.sport, probes.at_s
         path = self.world.paths.look_up(src, dst, sport, self.world.paths.epoch_at(second))
         trains = Trains(src, dst, path, sport, at_s)
         ready = self._up(dst, at_s)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 from zlib import crc32
 
+from schemas.instants import SECOND_US
 from skeletonhunter.testbed.activity import HopLoads, run_job
 from skeletonhunter.testbed.agents import Sidecars, health_lines
 from skeletonhunter.testbed.effects import Effects, Injection
@@ -136,7 +137,8 @@ class Simulation:
     def _plan(self, arrived: Sequence[Line], second: int) -> None:
         if self.planner is not None:
             for message in self.planner.observe(arrived):
-                self.sidecars.receive(plan_of(message, self.numbers), float(second))
+                plan = plan_of(message, self.numbers, self.world.span.t0_us / SECOND_US)
+                self.sidecars.receive(plan, float(second))
             return
         if second and any(phase.from_s == second for job in self.world.jobs for phase in job.phases):
             version = max(plan.version for plan in self.sidecars.plans) + 1

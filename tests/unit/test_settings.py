@@ -43,7 +43,7 @@ def test_there_are_bad_configurations() -> None:
         ),
         (
             {"WORKER__STAGES": "skeleton,detect"},
-            "Expected one of skeleton, planner, detection, localization, got 'detect' - at `$.worker.stages`",
+            "Expected one of skeleton, detection, fabric, planner, localization, got 'detect' - at `$.worker.stages`",
         ),
         ({"WORKER__STORE": "redis"}, "Invalid enum value 'redis', got 'redis'"),
         (

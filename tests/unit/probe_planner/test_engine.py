@@ -13,6 +13,7 @@ from probe_planner.parameters import PlannerParameters
 from schemas.folding import DERIVED_CLOCK, Event, Observation, TimeReached, derived_producer
 from schemas.instants import SECOND_US
 from schemas.maps import EndpointMap, Parallelism
+from schemas.plan_changes import newer_plan
 from schemas.probing import ProbePlan
 from schemas.skeletons import Edge, SkeletonUpdate
 from tests.simulated_jobs import BEGIN_US, Shape, endpoint_map, name_of
@@ -57,9 +58,14 @@ def plans(*values: EndpointMap | SkeletonUpdate, parameters: PlannerParameters |
         topic = "endpoint-map" if isinstance(value, EndpointMap) else "skeleton-updates"
         for event in (Observation(topic, value), TimeReached(BEGIN_US + number * SECOND_US)):
             state, emitted = engine.step(state, event)
-            assert all((emission.topic, emission.key) == ("probe-plans", "j") for emission in emitted)
+            assert all(emission.key == "j" for emission in emitted)
             sent.extend(emission.value for emission in emitted)
-    return sent  # type: ignore[return-value]
+    followed: list[ProbePlan] = []
+    for message in sent:
+        now = newer_plan(followed[-1] if followed else None, message)  # type: ignore[arg-type]
+        assert now is not None and (not followed or now is not followed[-1])
+        followed.append(now)
+    return followed
 
 
 def directed(plan: ProbePlan) -> set[tuple[str, str]]:

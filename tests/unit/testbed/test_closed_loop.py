@@ -42,7 +42,7 @@ def test_agents_wait_for_a_plan_and_follow_it(tmp_path: Path) -> None:
     with Recording(tmp_path / "closed") as recording:
         start_us = recording.manifest.start_us
     assert min(message.t_us for message in results) > start_us + 2_000_000
-    assert {message.plan_version for message in results} >= {1}
+    assert {message.plan_version for message in results} >= {2, 3}, "the first is replaced when the fabric is known"
     rails = {
         (message.src.rpartition("/")[2], result.dst.rpartition("/")[2])
         for message in results

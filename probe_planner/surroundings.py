@@ -1,0 +1,222 @@
+"""Which part of a fabric can a job's traffic take, and what is suspected in it? The fold of one fabric.
+
+Planning is done per job, but maps and anomalies belong to fabrics; this stage hands each job its part.
+``job-fabrics``: the switches and links on shortest paths between any two RNICs of the job, with its own access links;
+sent when the fabric map changes, or when RNICs come that it does not show (who leaves is left in). ``job-suspects``:
+by component, how many open anomalies point at it: the RNICs of their ends, and the links of their paths, of whatever
+job they are; sent at the whole second after it changed. An anomaly that was never closed is forgotten ``FORGET_S``
+after it was last told of.
+
+Cost: per map of a job a breadth-first search over the fabric, 5 ms for 40,000 RNICs; O(1) per anomaly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from probe_planner.parameters import PlannerParameters
+from probe_planner.wiring import Wiring, read_wiring
+from schemas.diagnosis import Anomaly, JobSuspects, Suspect
+from schemas.folding import DERIVED_CLOCK, Emission, Event, Observation, derived_producer
+from schemas.instants import SECOND_US
+from schemas.maps import Endpoint, FabricEndpoints, FabricMap, JobFabric
+
+STAGE = "fabric"
+FORGET_S = 3600
+MOST_SUSPECTS = 200
+"""The most suspected components that are told to a job."""
+
+
+@dataclass(slots=True)
+class JobView:
+    """What a job was told. ``shown``: RNICs in its part of the map."""
+
+    endpoints: FabricEndpoints
+    shown: frozenset[str] = frozenset()
+    links: frozenset[str] = frozenset()
+    fabric_version: int = -1
+    fabrics: int = 0
+    suspects: tuple[tuple[str, int], ...] = ()
+    suspicions: int = 0
+
+
+@dataclass(slots=True)
+class FabricState:
+    """What is known of one fabric. ``anomalies``: the open ones; ``news``: something of ``job-suspects`` may change."""
+
+    fabric: str
+    fabric_map: FabricMap | None = None
+    jobs: dict[str, JobView] = field(default_factory=dict)
+    anomalies: dict[str, Anomaly] = field(default_factory=dict)
+    stale: set[str] = field(default_factory=set)
+    news: bool = False
+
+
+class FabricEngine:
+    """Implements ``schemas.folding.Engine``."""
+
+    def __init__(self, parameters: PlannerParameters) -> None:
+        self.parameters = parameters
+
+    def start(self, key: str) -> FabricState:
+        """The state before the first event of a fabric."""
+        return FabricState(key)
+
+    def step(self, state: FabricState, event: Event) -> tuple[FabricState, Sequence[Emission]]:
+        """Takes maps and anomalies in; tells jobs at the end of the second."""
+        if isinstance(event, Observation):
+            _take_in(state, event)
+            return state, ()
+        sent: list[Emission] = []
+        if state.stale and state.fabric_map is not None:
+            for job in sorted(state.stale):
+                sent += _show(state, state.fabric_map, job, event.t_us)
+            state.stale.clear()
+        if event.t_us % (60 * SECOND_US) == 0:
+            _forget(state, event.t_us - FORGET_S * SECOND_US)
+        if state.news and self.parameters.extra_share > 0.0:
+            sent += _tell(state, event.t_us)
+        state.news = False
+        return state, sent
+
+
+def _take_in(state: FabricState, event: Observation) -> None:
+    value = event.value
+    if isinstance(value, FabricMap) and (state.fabric_map is None or value.version > state.fabric_map.version):
+        state.fabric_map = value
+        state.stale.update(state.jobs)
+    elif isinstance(value, FabricEndpoints):
+        _take_endpoints(state, value)
+    elif isinstance(value, Anomaly):
+        if value.state == "open":
+            state.anomalies[value.anomaly] = value
+        else:
+            state.anomalies.pop(value.anomaly, None)
+        state.news = True
+
+
+def _take_endpoints(state: FabricState, value: FabricEndpoints) -> None:
+    known = state.jobs.get(value.job)
+    if known is not None and value.version <= known.endpoints.version:
+        return
+    if value.state == "ended":
+        state.jobs.pop(value.job, None)
+        state.stale.discard(value.job)
+        return
+    if known is None:
+        known = state.jobs[value.job] = JobView(value)
+    known.endpoints = value
+    if not _rnics(value) <= known.shown:
+        state.stale.add(value.job)
+
+
+def _rnics(value: FabricEndpoints) -> set[str]:
+    return {_rnic(endpoint) for endpoint in value.endpoints if endpoint.state != "gone"}
+
+
+def _rnic(endpoint: Endpoint) -> str:
+    return f"{endpoint.host}/{endpoint.rnic}"
+
+
+def _show(state: FabricState, fabric_map: FabricMap, job: str, t_us: int) -> list[Emission]:
+    """The job's part of the map."""
+    view = state.jobs[job]
+    rnics = sorted(_rnics(view.endpoints))
+    wiring = read_wiring(fabric_map.nodes, fabric_map.links, rnics)
+    switches, links = used_by(wiring)
+    names = switches | set(wiring.rnic)
+    view.shown, view.links, view.fabric_version = frozenset(rnics), frozenset(links), fabric_map.version
+    view.fabrics += 1
+    message = JobFabric(
+        v=1,
+        t_us=t_us,
+        producer=derived_producer(STAGE, job, view.fabrics),
+        clock=DERIVED_CLOCK,
+        fabric=state.fabric,
+        job=job,
+        tenant=view.endpoints.tenant,
+        version=view.fabrics,
+        fabric_version=fabric_map.version,
+        nodes=tuple(node for node in fabric_map.nodes if node.id in names),
+        links=tuple(link for link in fabric_map.links if link.id in links),
+        ecmp=fabric_map.ecmp,
+    )
+    state.news = True
+    return [Emission("job-fabrics", job, message)]
+
+
+def used_by(wiring: Wiring) -> tuple[set[str], set[str]]:
+    """Switches and links on shortest paths between any two RNICs of a wiring, with all their access links."""
+    tail_of = np.zeros(len(wiring.edge_head), dtype=np.int64)
+    switch, _, _ = np.nonzero(wiring.next_edge >= 0)
+    tail_of[wiring.next_edge[wiring.next_edge >= 0]] = switch
+    access = wiring.cable_switch[wiring.cable_switch >= 0]
+    met = np.zeros(wiring.distance.shape, dtype=bool)
+    met[access] = True
+    downhill = (wiring.distance[tail_of] > 0) & (wiring.distance[wiring.edge_head] == wiring.distance[tail_of] - 1)
+    used = np.zeros(downhill.shape, dtype=bool)
+    for _ in range(wiring.longest):
+        used = downhill & met[tail_of]
+        edge, column = np.nonzero(used)
+        met[wiring.edge_head[edge], column] = True
+    links = set(wiring.edge_link[used.any(axis=1)].tolist()) | set(wiring.cable_link[wiring.cable_link >= 0].tolist())
+    return (
+        {wiring.switches[number] for number in np.flatnonzero(met.any(axis=1)).tolist()},
+        {wiring.links[number] for number in links},
+    )
+
+
+def _forget(state: FabricState, before_us: int) -> None:
+    for name in [name for name, anomaly in state.anomalies.items() if anomaly.t_us < before_us]:
+        del state.anomalies[name]
+        state.news = True
+
+
+def _tell(state: FabricState, t_us: int) -> list[Emission]:
+    """What has changed for whom."""
+    by_link: dict[str, int] = {}
+    by_job: dict[str, dict[str, int]] = {}
+    for anomaly in state.anomalies.values():
+        for link in anomaly.path or ():
+            by_link[link] = by_link.get(link, 0) + 1
+        ends = by_job.setdefault(anomaly.job, {})
+        for name in (anomaly.src, anomaly.dst):
+            ends[name] = ends.get(name, 0) + 1
+    sent = []
+    for job in sorted(state.jobs):
+        view = state.jobs[job]
+        suspects = _suspects(view, by_link, by_job.get(job, {}))
+        if suspects != view.suspects:
+            view.suspects = suspects
+            view.suspicions += 1
+            sent.append(_suspicion(state, job, view, t_us))
+    return sent
+
+
+def _suspects(view: JobView, by_link: dict[str, int], ends: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    found = {f"link:{link}": count for link, count in by_link.items() if link in view.links}
+    for endpoint in view.endpoints.endpoints if ends else ():
+        count = ends.get(endpoint.endpoint)
+        if count:
+            name = f"rnic:{_rnic(endpoint)}"
+            found[name] = found.get(name, 0) + count
+    heaviest = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MOST_SUSPECTS]
+    return tuple(sorted(heaviest))
+
+
+def _suspicion(state: FabricState, job: str, view: JobView, t_us: int) -> Emission:
+    message = JobSuspects(
+        v=1,
+        t_us=t_us,
+        producer=derived_producer(STAGE, job, view.suspicions),
+        clock=DERIVED_CLOCK,
+        fabric=state.fabric,
+        job=job,
+        tenant=view.endpoints.tenant,
+        version=view.suspicions,
+        suspects=tuple(Suspect(component=name, anomalies=count) for name, count in view.suspects),
+    )
+    return Emission("job-suspects", job, message)
