@@ -93,7 +93,7 @@ def measure(rnics: int, rounds: int) -> dict[str, object]:
     true = TrueSkeleton(expect="skeleton", edges=edges)
     ours = Ours(endpoint_map, messages, max(message.t_us for message in messages) + SECOND_US)
     look_s, answer = ours.look(rounds)
-    samples, names, rails = as_samples(endpoint_map, messages)
+    messages_s, (samples, names, rails) = best_of(1, lambda: as_samples(endpoint_map, messages))
     result: dict[str, object] = {
         "rnics": rnics,
         "ours": {
@@ -106,7 +106,12 @@ def measure(rnics: int, rounds: int) -> dict[str, object]:
     for features in plain.FEATURES:
         seconds, found = best_of(rounds, lambda f=features: plain.infer(samples, names, rails, f))
         times = round(seconds / look_s, 1)
-        result[f"scipy {features}"] = {"s": round(seconds, 3), "times_ours": times, **quality(found, true, seats)}
+        result[f"scipy {features}"] = {
+            "look_s": round(seconds, 3),
+            "times_ours": times,
+            "messages_s": round(messages_s, 3),
+            **quality(found, true, seats),
+        }
     return result
 
 

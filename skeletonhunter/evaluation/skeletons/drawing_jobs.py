@@ -56,9 +56,11 @@ def _training(rng: np.random.Generator) -> JobPlan:
     kind = str(rng.choice(["dense", "moe", "fsdp"], p=[0.6, 0.25, 0.15]))
     ep = int(rng.choice([2, 4])) if kind == "moe" else 1
     pp = 1 if kind == "fsdp" else int(rng.choice([1, 2, 2, 3, 4, 4, 6, 8]))
+    while 2 * tp * ep * pp > MOST_RANKS:
+        pp //= 2
     replica = tp * ep * pp
-    sizes = [size for size in (2, 3, 4, 6, 8, 16, 24) if size * replica <= MOST_RANKS and size * ep * pp * tp >= 16]
-    dp = int(rng.choice(sizes or [2]))
+    sizes = [size for size in (2, 3, 4, 6, 8, 16, 24) if 16 <= size * replica <= MOST_RANKS]
+    dp = int(rng.choice(sizes))
     return JobPlan(
         kind=kind,  # type: ignore[arg-type]
         tp=tp,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps, rc_context
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Curve
@@ -138,6 +139,11 @@ def _correlation(rates: FloatArray) -> FloatArray:
 
 
 def plot_graph(update: SkeletonUpdate, spots: Mapping[str, Spot], path: Path) -> Path:
+    """The picture of ``graph_of`` as a file."""
+    return save(graph_of(update, spots), path)
+
+
+def graph_of(update: SkeletonUpdate, spots: Mapping[str, Spot]) -> Figure:
     """Left: the pairs of a rail, stages from left to right, replicas below each other; right: all pairs as a matrix."""
     with rc_context(LOOK):
         figure = blank(11.5, 5.6)
@@ -154,7 +160,7 @@ def plot_graph(update: SkeletonUpdate, spots: Mapping[str, Spot], path: Path) ->
             figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
         title = f"{update.job}: {len(update.edges)} pairs, {update.state}, confidence {update.confidence:.2f}"
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        return save(figure, path)
+        return figure
 
 
 def _draw_rail(axes: Any, update: SkeletonUpdate, spots: Mapping[str, Spot]) -> None:

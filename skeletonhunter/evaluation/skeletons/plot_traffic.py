@@ -36,7 +36,7 @@ def plot_bursts(update: SkeletonUpdate, traffic: JobTraffic, spots: Mapping[str,
         figure = blank(10.5, 1.6 + 0.115 * max(len(names), 16))
         axes = figure.subplots()
         length_s = max(LEAST_SHOWN_S, SHOWN_PERIODS * (update.period_s or SHOWN_S / SHOWN_PERIODS))
-        what = _draw_bursts if any(traffic.bursts.values()) else _draw_rates
+        what = _draw_bursts if any(traffic.bursts.get(name) for name in names) else _draw_rates
         label = what(axes, traffic, names, length_s)
         _mark_rows(axes, names, spots)
         rails = sorted({spots[name].rail for name in names})
@@ -84,8 +84,11 @@ def _line(burst: Burst, start_us: int, row: float, least_s: float) -> list[tuple
 
 def _draw_rates(axes: Any, traffic: JobTraffic, names: Sequence[str], length_s: float) -> str:
     _, rates = traffic.rates(names)
+    if not np.isfinite(rates).any():
+        axes.text(0.5, 0.5, "no traffic observed", transform=axes.transAxes, ha="center", color=QUIET)
+        return "no traffic"
     shown = rates[:, -max(round(length_s), 1) :]
-    top = float(np.nanpercentile(shown, 99)) if np.isfinite(shown).any() else 1.0
+    top = float(np.nanpercentile(shown, 99)) if np.isfinite(shown).any() else 0.0
     extent = (0.0, float(shown.shape[1]), len(names) - 0.5, -0.5)
     image = axes.imshow(
         shown, cmap="Blues", vmin=0.0, vmax=max(top, 1e-3), aspect="auto", extent=extent, interpolation="none"
