@@ -13,7 +13,6 @@ from pathlib import Path
 from collectors.rnic.devices import Chosen, Device, Inventory, choose
 from collectors.rnic.placement import Placement
 
-
 MOMENT_US = 250_000
 
 
