@@ -17,19 +17,18 @@ def judge_skeletons(request: SkeletonRequest, table: Path | None, as_json: bool)
         RecordingError: a recording is wrong.
     """
     import msgspec
-    from rich.console import Console
-    from rich.markdown import Markdown
+    import typer
 
     from skeletonhunter.cli.printing import print_json, progress_bar
     from skeletonhunter.evaluation.skeletons.campaign import evaluate_skeletons
     from skeletonhunter.evaluation.skeletons.page import skeleton_page
+    from skeletonhunter.evaluation.skeletons.terminal import report_lines
 
     with progress_bar("skeletons", None) as progress:
         report = evaluate_skeletons(request, progress)
-    page = skeleton_page(report, _command(request))
     if table:
-        table.write_text(page)
-    print_json(msgspec.to_builtins(report)) if as_json else Console().print(Markdown(page))
+        table.write_text(skeleton_page(report, _command(request)))
+    print_json(msgspec.to_builtins(report)) if as_json else typer.echo("\n".join(report_lines(report)))
     return report
 
 

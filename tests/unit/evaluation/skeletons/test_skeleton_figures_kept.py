@@ -12,6 +12,7 @@ from skeletonhunter.evaluation.skeletons.page import skeleton_page
 from skeletonhunter.evaluation.skeletons.scores import SkeletonScore
 from skeletonhunter.evaluation.skeletons.simulated import Trial
 from skeletonhunter.evaluation.skeletons.summary import SkeletonReport, summarize
+from skeletonhunter.evaluation.skeletons.terminal import report_lines
 from skeletonhunter.evaluation.skeletons.tolerances import (
     BUNDLED,
     SkeletonSlack,
@@ -164,3 +165,13 @@ def test_the_page_has_every_row_and_what_is_beside_it() -> None:
 
 def test_the_page_without_others_has_no_empty_columns() -> None:
     assert "beside" not in skeleton_page(report(row()), "command")
+
+
+def test_a_log_has_a_line_for_every_row_and_figure() -> None:
+    other = OtherMethod("plain", {"r": {"j": msgspec.structs.replace(SCORE, recall=0.25)}})
+    trials = (trial("training-0", 3.0), trial("unusual-0", None), trial("paper-9a", 3.0))
+    lines = list(report_lines(report(row(), other=other, trials=trials)))
+    assert max(map(len, lines)) <= 140
+    assert " ".join(lines[1].split()) == "r counters trusted 0.90 1.00 0.90 0.50 (0.45) - | 0.25 0.90 0.50"
+    assert "paper-9a with counters: 28 directed pairs of 4,480" in lines
+    assert lines[-1].startswith("unusual jobs ever trusted: 100.0 % (1 of 1;")
