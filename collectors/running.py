@@ -83,7 +83,7 @@ def build_agent(settings: AgentSettings, loop: Loop) -> tuple[Agent, Callable[[]
     host = who.host or socket.gethostname()
     name = who.name or (f"{host}.{who.container}" if who.container else host)
     residents = Residents(host, who.container, settings.maps.devices)
-    site = Site(settings=settings, name=name, host=host, residents=residents)
+    site = Site(settings, host, residents)
     spool = Spool(Path(kafka.spool), round(kafka.spool_mb * 1e6))
     publisher = Publisher(KafkaProducer(kafka.url, kafka.prefix, kafka.librdkafka), spool)
     clock, watch = clock_piece(site)

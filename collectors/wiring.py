@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
@@ -25,14 +24,11 @@ if TYPE_CHECKING:
     from collectors.events.devices import Devices
 
 
-@dataclass
 class Site:
     """Where and as whom the agent runs; what several parts share is made once."""
 
-    settings: AgentSettings
-    name: str
-    host: str
-    residents: Residents
+    def __init__(self, settings: AgentSettings, host: str, residents: Residents) -> None:
+        self.settings, self.host, self.residents = settings, host, residents
 
     @property
     def sys(self) -> Path:
@@ -53,8 +49,7 @@ class Site:
         return RememberedDevices(lambda: read_devices(self.sys, self.host))
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """A part; ``slow``: it may block; ``companions`` are told of maps, plans and the like for it."""
 
     part: Part

@@ -14,12 +14,12 @@ saw a packet proves nothing of a path. Cost: about 15 us a line.
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from collectors.digests import blake2b
 from collectors.flows.acting import Deed, parse_actions
 from collectors.flows.matching import Match, parse_match
 

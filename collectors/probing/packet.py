@@ -27,13 +27,13 @@ Cost: 3 us to write, 4 us to read, 3 us more each with a key.
 
 from __future__ import annotations
 
-import hmac
 import struct
 from enum import IntEnum
 from functools import lru_cache
-from hashlib import blake2b
 
 from msgspec import Struct
+
+from collectors.digests import blake2b, compare_digest
 
 MAGIC = b"SkHp"
 VERSION = 1
@@ -109,7 +109,7 @@ def read_packet(data: bytes, key: bytes | None = None) -> Packet:
         raise ValueError(f"not a packet of version {VERSION}")
     if kind not in _KINDS:
         raise ValueError(f"a packet of unknown kind {kind}")
-    if key is not None and not hmac.compare_digest(tag, _tag(data, key)):
+    if key is not None and not compare_digest(tag, _tag(data, key)):
         raise ValueError("the packet's tag is not of our key")
     return Packet(
         kind=_KINDS[kind],

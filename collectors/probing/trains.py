@@ -20,7 +20,7 @@ waiting. Cost: 1 us per probe and event. Memory: 200 bytes per outstanding probe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import fmean
+from math import fsum
 
 from msgspec import Struct
 
@@ -241,8 +241,8 @@ def tell(train: Train) -> ProbeResult:
         sent=train.sent,
         lost=train.lost,
         rtt_us=tuple(t.rtt_us for t in train.times[:SAMPLES]),
-        prober_delay_us=round(fmean(prober), 2) if answered and len(prober) == answered else None,
-        responder_delay_us=round(fmean(responder), 2) if answered and len(responder) == answered else None,
+        prober_delay_us=round(fsum(prober) / answered, 2) if answered and len(prober) == answered else None,
+        responder_delay_us=round(fsum(responder) / answered, 2) if answered and len(responder) == answered else None,
         sport=train.sport,
         path=train.path,
         late=train.late if train.sent else None,
