@@ -42,14 +42,14 @@ def parse_line(text: str, now_us: int, zone_s: int = 0) -> Line:
         priority, text = int(found[1]) & 7, text[found.end() :]
         if structured := _RFC5424.fullmatch(text):
             return _of_5424(structured, priority, zone_s)
+    if found := _DMESG_ISO.fullmatch(text):
+        return _inner(found[2], Line(text=found[2], t_us=of_iso(found[1], zone_s), program="kernel", priority=priority))
     if found := _RFC3164.fullmatch(text):
         stamp, host, rest = found[1], found[2], found[3]
         t_us = of_iso(stamp, zone_s) if stamp[0].isdigit() else of_rfc3164(stamp, now_us, zone_s)
         return _inner(rest, Line(text=rest, t_us=t_us, host=host, priority=priority))
     if found := _DMESG.fullmatch(text):
-        return _inner(found[2], Line(text=found[2], t_us=of_dmesg(found[1], zone_s), priority=priority))
-    if found := _DMESG_ISO.fullmatch(text):
-        return _inner(found[2], Line(text=found[2], t_us=of_iso(found[1], zone_s), priority=priority))
+        return _inner(found[2], Line(text=found[2], t_us=of_dmesg(found[1], zone_s), program="kernel", priority=priority))
     return _inner(text, Line(text=text, priority=priority))
 
 
@@ -73,7 +73,7 @@ def _inner(text: str, outer: Line) -> Line:
     """What remains: a host before ``kernel:``, a program, Open vSwitch's fields, seconds since boot."""
     host, program, priority, t_us = outer.host, outer.program, outer.priority, outer.t_us
     if host is None and (found := _HOST_KERNEL.fullmatch(text)):
-        host, text = found[1], found[2]
+        host, program, text = found[1], None, found[2]
     if found := _OVS.fullmatch(text):
         stamp = of_iso(found[1].rstrip("Z") + "Z", 0) if found[1] else None
         return _line(found[4], (stamp or t_us, host, "ovs-vswitchd", _OVS_LEVELS.get(found[3], priority)), None)

@@ -52,7 +52,8 @@ PCIE_RULES: tuple[Rule, ...] = (
     _known(PCI + r": DPC: (?:containment event|.*ERR_FATAL)", "pcie_error", "error"),
     _known(PCI + r": (?:pciehp: )?Slot\([^)]{1,16}\): (?:Card not present|Link Down)", "rnic_missing", "error"),
     _known(
-        r"(?:DMAR|AMD-Vi|iommu).*(?:[Ff]ault|FAULT).*?(?P<pci>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])",
+        r"(?:DMAR: .*Request device \[|AMD-Vi: .*IO_PAGE_FAULT (?:device=|.*domain=.*device=))"
+        r"(?P<pci>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])",
         "pcie_error",
     ),
     rule(

@@ -1,6 +1,6 @@
 """Is congestion control on where RoCE needs it? PFC, trust and ECN of a port, out of the three places that tell.
 
-``mlnx_qos -i DEV`` (text), ``dcb -j pfc show dev DEV`` (JSON; since Linux 5.10), and
+``mlnx_qos -i DEV`` (text), ``dcb [-j] pfc show dev DEV``, and
 ``<sys>/class/net/DEV/ecn/roce_{np,rp}/ enable/<priority>`` (mlx5 only: notification and reaction point of DCQCN). What
 none of them tells is not known, and no fault. A priority on which nothing was sent is judged like any other: what
 counts is what is configured.
@@ -51,27 +51,31 @@ def parse_mlnx_qos(text: str) -> Qos:
     return Qos(pfc=pfc, trust=trust[1].lower() if trust else None)
 
 
+_PRIO_PFC = re.compile(r"(?m)^\s*prio-pfc((?: [0-7]:(?:on|off)){1,8})")
+
+
 def parse_dcb_pfc(text: str) -> Qos:
-    """Reads ``dcb -j pfc show``: ``prio_pfc`` as on/off by priority (an object, or a list of pairs).
+    """Reads ``dcb [-j] pfc show``: ``prio-pfc`` as ``3:on``, or in JSON as a list or an object of states by priority.
 
     Raises:
-        ValueError: it is not JSON.
+        ValueError: it begins like JSON and is none.
     """
+    if text.lstrip()[:1] not in ("{", "["):
+        found = _PRIO_PFC.search(text)
+        words = found[1].split() if found else []
+        return Qos(pfc=frozenset(int(word[0]) for word in words if word.endswith(":on")) if found else None)
     try:
         top = msgspec.json.decode(text)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"dcb: not JSON: {error}") from error
-    if isinstance(top, list):
-        top = top[0] if top else {}
-    shown = top.get("prio_pfc") if isinstance(top, dict) else None
+    top = top[0] if isinstance(top, list) and top else top
+    shown = top.get("prio-pfc", top.get("prio_pfc")) if isinstance(top, dict) else None
     if isinstance(shown, list):
-        shown = dict(
-            pair for pair in shown if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str | int)
-        )
+        shown = dict(enumerate(shown))
     if not isinstance(shown, dict):
         return Qos()
-    on = [str(priority) for priority, state in shown.items() if state in (True, "on", 1)]
-    return Qos(pfc=frozenset(int(priority) for priority in on if priority in map(str, PRIORITIES)))
+    on = {str(priority) for priority, state in shown.items() if state in (True, "on")}
+    return Qos(pfc=frozenset(priority for priority in PRIORITIES if str(priority) in on))
 
 
 def read_ecn(sys: Path, netdev: str) -> Qos:

@@ -1,0 +1,215 @@
+"""Lines of kernels, daemons, jobs and switches: which code each means, of which component, and when it was written."""
+
+from __future__ import annotations
+
+import calendar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.events.classifying import Source, classify
+from collectors.events.framing import join_wrapped, parse_kmsg, parse_line
+from collectors.events.instants import of_iso, of_rfc3164
+from collectors.events.kernel_log import instant
+from collectors.events.log_files import notices_of
+from collectors.events.notices import Line, Notice
+from collectors.events.telling import MOST, Teller
+from collectors.observing import Now
+from tests.unit.collectors.events.hosts import DEVICES, NEW_YEAR_US, NOW, devices, text
+
+
+def notice(line: str, source: Source = "host") -> Notice | None:
+    return classify(parse_line(line, NOW.t_us), source)
+
+
+def catalogue() -> list[tuple[str, str, str]]:
+    rows = [line.split("\t") for line in text("kernel_lines.tsv").splitlines()[1:]]
+    return [(code, about, line) for code, about, line in rows]
+
+
+@pytest.mark.parametrize(("code", "about", "line"), catalogue())
+def test_the_catalogue_of_kernel_lines(code: str, about: str, line: str) -> None:
+    found = notice(line)
+    component = DEVICES.component(found.subject) if found is not None else None
+    told = ("-", "-") if found is None or component is None else (f"{found.code} {found.severity}", component)
+    assert told == (code, about)
+
+
+@pytest.mark.parametrize(("code", "about", "line"), catalogue())
+def test_a_line_means_the_same_in_every_frame(code: str, about: str, line: str) -> None:
+    bare = parse_line(line, NOW.t_us).text
+    assert not bare.startswith(("[", "kernel"))
+    frames = (
+        f"kernel: [   66.816635] {bare}",
+        f"[   66.816635] {bare}",
+        f"[Sun Dec  1 14:54:40 2024] {bare}",
+        f"[Sun Dec  1 14:54:40 2024] h1 kernel: {bare}",
+        f"Dec  1 14:54:40 h1 kernel: [   66.816635] {bare}",
+        f"<4>Dec  1 14:54:40 h1 kernel: {bare}",
+        f"2024-12-01T14:54:40.123456+00:00 h1 kernel: {bare}",
+        f"2024-12-01T14:54:40,123456+00:00 {bare}",
+        f"<28>1 2024-12-01T14:54:40.123Z h1 kernel - - - {bare}",
+    )
+    expected = notice(bare)
+    for frame in frames:
+        found = notice(frame)
+        assert (found is None) == (expected is None), frame
+        if found is not None and expected is not None:
+            assert (found.code, found.subject, found.text) == (expected.code, expected.subject, expected.text), frame
+
+
+def test_values_name_the_victim_and_the_limiting_bridge() -> None:
+    limited = next(line for code, _, line in catalogue() if code.startswith("pcie_degraded"))
+    found = notice(limited)
+    assert found is not None
+    assert (found.values["pci"], found.values["limited_by"]) == ("0000:9c:00.0", "0000:97:01.0")
+    assert (found.values["width"], found.values["capable_width"], found.values["available_gbps"]) == (8, 16, 252.056)
+
+
+def test_suppressed_lines_are_a_lower_bound() -> None:
+    found = notice("mlx5_cmd_out_err: 353 callbacks suppressed")
+    assert found is not None and found.values["at_least"] == 353 and found.values["lower_bound"] is True
+
+
+def test_a_message_that_a_terminal_wrapped_is_read_whole() -> None:
+    pasted = [
+        "    mlx5_core 0000:9c:00.0: port_module:252:(pid 0): Port module",
+        "    event[error]: module 0, Cable error, Power budget exceeded",
+        "[  913.000001] mlx5_core 0000:1a:00.0 eth2: Link down",
+    ]
+    joined = join_wrapped(pasted)
+    assert len(joined) == 2
+    found = notice(joined[0])
+    assert found is not None and found.values["reason"] == "Power budget exceeded"
+    assert join_wrapped([pasted[0], pasted[2]]) == [pasted[0], pasted[2]]
+
+
+def test_six_flaps_in_some_seconds_are_six_across_the_new_year() -> None:
+    lines = text("carrier.log").splitlines()
+    found = list(Teller("log", devices).tell(notices_of(lines, NOW, "host", 0), NOW))
+    down = [fact for fact in found if fact.fields["event"] == "port_down"]
+    ib6 = [fact.t_us - NEW_YEAR_US for fact in down if fact.fields["values"]["netdev"] == "ib6"]
+    assert ib6 == [-2_000_000, -1_000_000, -1_000_000, -1_000_000, 1_000_000, 1_000_000]
+    ranks = {fact.fields["values"]["netdev"]: (fact.fields["device"], fact.fields["severity"]) for fact in down}
+    assert ranks == {
+        "ib6": ("rnic:h1/mlx5_1", "error"),
+        "eth0": ("host:h1", "warning"),
+        "ib1": ("host:h1", "error"),
+    }
+    assert [fact.fields["event"] for fact in found].count("port_up") == 1
+
+
+def test_links_of_cards_that_are_watched_elsewhere_are_told_as_evidence_only() -> None:
+    lines = text("carrier.log").splitlines()
+    found = list(Teller("log", devices, links=False).tell(notices_of(lines, NOW, "host", 0), NOW))
+    told = {(fact.fields["device"], fact.fields["event"], fact.fields["severity"]) for fact in found}
+    assert told == {
+        ("rnic:h1/mlx5_1", "carrier", "info"),
+        ("host:h1", "port_down", "warning"),
+        ("host:h1", "port_down", "error"),
+    }
+
+
+def test_lines_of_another_time_are_not_told_again() -> None:
+    later = Now(t_us=NOW.t_us + 7_200 * 1_000_000, mono_us=NOW.mono_us)
+    assert list(notices_of(text("carrier.log").splitlines(), later, "host", 0)) == []
+
+
+@given(st.integers(0, 365 * 86_400), st.integers(-180 * 86_400, 180 * 86_400))
+def test_a_year_that_is_not_written_is_the_one_nearest_to_now(start_s: int, apart_s: int) -> None:
+    written_s = NEW_YEAR_US // 1_000_000 + start_s
+    moment = calendar.timegm  # the reference: what the standard library makes of the date
+    parts = __import__("time").gmtime(written_s)
+    stamp = __import__("time").strftime("%b %e %H:%M:%S", parts)
+    found = of_rfc3164(stamp, (written_s + apart_s) * 1_000_000, 0)
+    assert found == moment(parts) * 1_000_000
+
+
+def test_zones() -> None:
+    assert of_iso("2026-01-01T01:00:00+01:00", 0) == NEW_YEAR_US
+    assert of_iso("2026-01-01T01:00:00", 3_600) == NEW_YEAR_US
+    assert of_iso("2025-12-31 19:00:00.5-0500", 7) == NEW_YEAR_US + 500_000
+    assert of_rfc3164("Jan  1 05:30:00", NEW_YEAR_US, 19_800) == NEW_YEAR_US
+    assert of_iso("2026-02-31T00:00:00Z", 0) is None and of_rfc3164("Feb 31 00:00:00", NEW_YEAR_US, 0) is None
+    leap_day = 1_709_164_800_000_000
+    assert of_rfc3164("Feb 29 00:00:00", leap_day + 86_400_000_000, 0) == leap_day
+
+
+def test_kernel_records() -> None:
+    record = "4,1234,2000000123,-;mlx5_core 0000:1a:00.0 eth2: Link down\\x0a\n SUBSYSTEM=pci\n DEVICE=+pci:0000:1a:00.0\n"
+    line = parse_kmsg(record)
+    assert line is not None and (line.priority, line.since_boot_us, line.program) == (4, 2_000_000_123, "kernel")
+    assert line.text == "mlx5_core 0000:1a:00.0 eth2: Link down\n"
+    assert parse_kmsg("no record") is None
+    aged = Line(text="", since_boot_us=NOW.mono_us - 5_000)
+    assert instant(aged, NOW) == NOW.t_us - 5_000
+    assert instant(Line(text="", since_boot_us=NOW.mono_us + 5_000), NOW) == NOW.t_us, "never in the future"
+
+
+def test_open_vswitch() -> None:
+    found = [(each.code, each.severity, each.text) for line in text("vswitchd.log").splitlines() if (each := notice(line))]
+    assert [(code, severity) for code, severity, _ in found] == [
+        ("vswitch_restart", "warning"),
+        ("offload_disabled", "warning"),
+        ("unknown", "info"),
+        ("offload_disabled", "warning"),
+        ("vswitch_restart", "error"),
+        ("unknown", "warning"),
+    ]
+    in_syslog = notice("Mar  5 11:14:48 h1 ovs-vswitchd: ovs|00035|dpif_netlink(handler2)|ERR|failed to offload flow: No such file or directory: p0")
+    assert in_syslog is not None and in_syslog.values == {"reason": "No such file or directory", "port": "p0"}
+    assert DEVICES.component(in_syslog.subject) == "vswitch:h1"
+    unit = notice("Mar  5 11:14:48 h1 systemd[1]: ovs-vswitchd.service: Main process exited, code=killed, status=11/SEGV")
+    assert unit is not None and (unit.code, unit.severity) == ("vswitch_restart", "error")
+
+
+def test_jobs() -> None:
+    found = [notice(line, "job") for line in text("nccl.log").splitlines()]
+    assert [each.code if each else None for each in found] == [
+        "qp_error", "qp_error", "qp_error", "gdr_error", "port_down", "qp_error", "qp_error", "rdma_fallback",
+        "limits_exceeded", None,
+    ]  # fmt: skip
+    retried, peered, flushed = (each for each in found[:3] if each is not None)
+    assert retried.values["meaning"] == "retries exceeded: peer or path" and retried.severity == "warning"
+    assert peered.values["remote_gid"] == "::ffff:192.0.2.5" and peered.values["rdma"] == "mlx5_1"
+    assert flushed.severity == "info" and "consequence" in str(flushed.values["meaning"])
+    assert all("opcode" not in each.values and "len" not in each.values for each in found if each)
+    pathless = found[6]
+    assert pathless is not None and pathless.values["errno"] == 110
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "port"),
+    [
+        ("<29>Mar  5 11:14:48 leaf-0 orchagent: :- updatePortOperStatus: Port Ethernet4 oper state set from up to down", "port_down", "leaf-0/Ethernet4"),
+        ("<29>Mar  5 11:14:49 leaf-0 orchagent: :- updatePortOperStatus: Port Ethernet4 oper state set from down to up", "port_up", "leaf-0/Ethernet4"),
+        ("Mar  5 11:14:48 leaf-0 Ebra: %LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet3/1 (to h1), changed state to down", "port_down", "leaf-0/Ethernet3/1"),
+        ("Mar  5 11:14:48 leaf-0 %ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/4 is down (Link failure)", "port_down", "leaf-0/Ethernet1/4"),
+        ("Mar  5 11:14:48 leaf-0 orchagent: PFC Watchdog detected PFC storm on port Ethernet4, queue index 3, queue id 0x1, port id 0x2", "pfc_storm", "leaf-0/Ethernet4"),
+        ("Mar  5 11:14:48 leaf-0 kernel: something else", None, None),
+    ],
+)  # fmt: skip
+def test_switches(line: str, code: str | None, port: str | None) -> None:
+    now = Now(t_us=1_772_709_300_000_000, mono_us=1)  # March 5th, 2026
+    found = list(Teller("syslog", devices).tell(notices_of([line], now, "switch", 0, "leaf-0"), now))
+    assert [(fact.fields["event"], fact.fields["device"]) for fact in found] == ([(code, f"port:{port}")] if code else [])
+
+
+def test_quiet_lines_of_drivers_are_left_out_and_loud_ones_kept() -> None:
+    quiet = Line(text="mlx5_core 0000:1a:00.0: some new message about nothing", priority=6, program="kernel")
+    assert classify(quiet) is None
+    loud = classify(Line(text="mlx5_core 0000:1a:00.0: some new message about nothing", priority=4, program="kernel"))
+    assert loud is not None and (loud.code, loud.severity) == ("unknown", "warning")
+    words = classify(Line(text="mlx5_core 0000:1a:00.0: something failed", priority=6, program="kernel"))
+    assert words is not None and words.code == "unknown"
+
+
+def test_a_flood_is_bounded_and_told() -> None:
+    teller = Teller("kernel-log", devices)
+    flood = [(notice("mlx5_core 0000:1a:00.0 eth2: Link down"), None)] * (MOST + 30)
+    assert len(list(teller.tell(flood, NOW))) == MOST  # type: ignore[arg-type]
+    later = Now(t_us=NOW.t_us + 61_000_000, mono_us=NOW.mono_us + 61_000_000)
+    (told,) = teller.tell([], later)
+    assert told.fields["values"] == {"left_out": 30} and told.fields["device"] == "rnic:h1/mlx5_0"
+    assert list(teller.tell([], later)) == []
