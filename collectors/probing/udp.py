@@ -41,6 +41,9 @@ from schemas.probing import ProbeKind, Timestamps
 
 MOST_PORTS = 64
 FORGET_NS = 10_000_000_000
+MANY = 64
+"""Only a queue that was long can have run over."""
+
 ABSENT = {errno.ECONNREFUSED}
 UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENOPROTOOPT, errno.EACCES}
 
@@ -163,10 +166,15 @@ class UdpTransport:
                 for error in used.errors():
                     yield from self._take_error(used, error)
             if events & select.EPOLLIN:
-                for datagram in used.datagrams():
-                    if datagram.dropped:
-                        yield Overflowed(datagram.dropped)
-                    yield from self._take(used, datagram)
+                yield from self._receive(used)
+
+    def _receive(self, used: UdpSocket) -> Iterator[Completion]:
+        count = 0
+        for datagram in used.datagrams():
+            count += 1
+            yield from self._take(used, datagram)
+        if count >= MANY and (drops := used.take_drops()):
+            yield Overflowed(drops)
 
     def _take_error(self, used: UdpSocket, error: SendStamp | IcmpError) -> Iterator[Completion]:
         if isinstance(error, SendStamp):
