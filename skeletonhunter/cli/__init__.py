@@ -22,6 +22,7 @@ COMMANDS: tuple[str, ...] = (
     "plan",
     "record",
     "replay",
+    "report",
     "score",
     "simulate",
     "sink",

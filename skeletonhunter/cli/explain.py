@@ -40,93 +40,13 @@ def explain(
 
 
 def _find(what: list[str], clickhouse: str | None, config: Path | None) -> Incident:
+    from skeletonhunter.cli.incident_choice import choose, from_clickhouse, from_file, opened_clickhouse
+
     files = [word for word in what if word == "-" or Path(word).exists()]
     names = [word for word in what if word not in files]
     if len(files) > 1 or len(names) > 1:
         raise typer.BadParameter("expected at most one file and one incident id")
     if files:
-        known = _from_file(files[0])
-        return _choose(known, names[0] if names else None, files[0])
-    return _from_clickhouse(names[0], clickhouse, config)
-
-
-def _from_file(name: str) -> dict[str, Incident]:
-    """The newest state of each incident of a file, by id."""
-    import sys
-    import tempfile
-
-    from skeletonhunter.cli import InputError
-    from skeletonhunter.evaluation.reading import IncidentsError, read_incidents
-
-    try:
-        if name != "-":
-            return {incident.incident: incident for incident in read_incidents(Path(name))}
-        with tempfile.NamedTemporaryFile(prefix="standard-input-") as copy:
-            copy.write(sys.stdin.buffer.read())
-            copy.flush()
-            return {incident.incident: incident for incident in read_incidents(Path(copy.name))}
-    except IncidentsError as error:
-        raise InputError(str(error)) from error
-
-
-def _choose(known: dict[str, Incident], name: str | None, place: str) -> Incident:
-    from skeletonhunter.cli import InputError
-
-    if name is None and len(known) == 1:
-        return next(iter(known.values()))
-    listed = ", ".join(sorted(known)) or "none"
-    if name is None:
-        raise InputError(f"{place}: holds {len(known)} incidents, expected the id of one of them: {listed}")
-    if name not in known:
-        raise InputError(f"{place}: there is no incident {name!r}, expected one of {listed}")
-    return known[name]
-
-
-def _from_clickhouse(name: str, clickhouse: str | None, config: Path | None) -> Incident:
-    """The incident as it stands in the view ``incidents_current``."""
-    import os
-
-    from skeletonhunter.cli import InputError
-    from skeletonhunter.settings import SettingsError, load_settings
-    from skeletonhunter.sinks.connection import connect, database_of, faults_of_clickhouse, redacted
-
-    try:
-        settings = load_settings(config, os.environ, {"clickhouse.dsn": clickhouse}).clickhouse
-    except SettingsError as error:
-        raise InputError(str(error)) from error
-    with faults_of_clickhouse(settings.dsn, InputError):
-        client = connect(settings)
-        try:
-            query = f"SELECT * FROM {database_of(settings)}.incidents_current WHERE incident = {{name:String}}"
-            rows = list(client.query(query, parameters={"name": name}).named_results())
-        finally:
-            client.close()
-    if not rows:
-        raise InputError(f"{redacted(settings.dsn)}: there is no incident {name!r}, and no file of that name either")
-    return _incident_of(rows[0])
-
-
-def _incident_of(row: dict[str, object]) -> Incident:
-    import msgspec
-    import orjson
-
-    from schemas.diagnosis import Incident
-    from schemas.folding import DERIVED_CLOCK, derived_producer
-
-    def column(name: str) -> list[object]:
-        found = row[name]
-        return list(found) if isinstance(found, list | tuple) else []
-
-    evidence = zip(*(column(f"evidence_{part}") for part in ("topics", "t_us", "refs", "texts")), strict=True)
-    scores = zip(column("candidate_components"), column("candidate_scores"), strict=True)
-    wire = {
-        **row,
-        "v": 1,
-        "producer": msgspec.to_builtins(derived_producer("localization", str(row["fabric"]), 0)),
-        "clock": msgspec.to_builtins(DERIVED_CLOCK),
-        "candidates": [{"component": name, "score": score} for name, score in scores],
-        "evidence": [dict(zip(("topic", "t_us", "ref", "text"), each, strict=True)) for each in evidence],
-        "trace": orjson.loads(str(row["trace"])),
-        "action": {"kind": row["action_kind"], "target": row["action_target"], "why": row["action_why"]},
-    }
-    return msgspec.convert(wire, Incident)
+        return choose(from_file(files[0]), names[0] if names else None, files[0])[-1]
+    with opened_clickhouse(clickhouse, config) as (client, database, shown):
+        return from_clickhouse(client, database, names[0], shown)

@@ -33,9 +33,19 @@ def need_matplotlib() -> None:
     Raises:
         InputError: matplotlib is missing.
     """
+    need_plots("--plots")
+
+
+def need_plots(what: str) -> None:
+    """Refuses what draws where nothing could be drawn.
+
+    Raises:
+        InputError: a package of the extra is missing.
+    """
     from importlib.util import find_spec
 
     from skeletonhunter.cli import InputError
 
-    if find_spec("matplotlib") is None:
-        raise InputError("--plots needs matplotlib, which is in the extra: pip install 'skeletonhunter[plots]'")
+    missing = [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]
+    if missing:
+        raise InputError(f"{what} needs {missing[0]}, which is in an extra: pip install 'skeletonhunter[plots]'")

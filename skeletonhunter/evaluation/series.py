@@ -70,11 +70,15 @@ class SeriesCollector:
 
     def _observe_probes(self, value: ProbeResults) -> None:
         for result in value.results:
-            series = self.pairs.setdefault((value.src, result.dst), PairSeries())
-            second = self._second(result.t_us)
-            series.rtt_us.setdefault(second, []).extend(result.rtt_us)
-            series.sent[second] = series.sent.get(second, 0) + result.sent
-            series.lost[second] = series.lost.get(second, 0) + result.lost
+            self.add_train((value.src, result.dst), result.t_us, (result.sent, result.lost), result.rtt_us)
+
+    def add_train(self, pair: Pair, t_us: int, counts: tuple[int, int], rtt_us: Sequence[float]) -> None:
+        """Takes one train in: packets (sent, lost) and the RTTs of some replies."""
+        series = self.pairs.setdefault(pair, PairSeries())
+        second = self._second(t_us)
+        series.rtt_us.setdefault(second, []).extend(rtt_us)
+        series.sent[second] = series.sent.get(second, 0) + counts[0]
+        series.lost[second] = series.lost.get(second, 0) + counts[1]
 
     def _observe_counters(self, endpoint: str, rnic: RnicColumns) -> None:
         series = self.gbps.setdefault(endpoint, {})
