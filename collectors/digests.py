@@ -11,6 +11,6 @@ try:
     from _operator import _compare_digest as compare_digest
 except ImportError:
     from hashlib import blake2b
-    from hmac import compare_digest
+    from hmac import compare_digest  # type: ignore[no-redef]
 
 __all__ = ["blake2b", "compare_digest"]

@@ -45,6 +45,7 @@ def replace_process(settings: AgentSettings) -> NoReturn:
     os.lseek(memory, 0, os.SEEK_SET)
     sys.stdout.flush()
     sys.stderr.flush()
+    os.environ.setdefault("MALLOC_ARENA_MAX", "1")  # glibc: no heap of its own for each thread of librdkafka
     os.execv(sys.executable, [sys.executable, "-P", "-c", PROGRAM, str(memory)])
 
 
