@@ -49,7 +49,9 @@ def parse_line(text: str, now_us: int, zone_s: int = 0) -> Line:
         t_us = of_iso(stamp, zone_s) if stamp[0].isdigit() else of_rfc3164(stamp, now_us, zone_s)
         return _inner(rest, Line(text=rest, t_us=t_us, host=host, priority=priority))
     if found := _DMESG.fullmatch(text):
-        return _inner(found[2], Line(text=found[2], t_us=of_dmesg(found[1], zone_s), program="kernel", priority=priority))
+        return _inner(
+            found[2], Line(text=found[2], t_us=of_dmesg(found[1], zone_s), program="kernel", priority=priority)
+        )
     return _inner(text, Line(text=text, priority=priority))
 
 

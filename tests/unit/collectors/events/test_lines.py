@@ -137,7 +137,9 @@ def test_zones() -> None:
 
 
 def test_kernel_records() -> None:
-    record = "4,1234,2000000123,-;mlx5_core 0000:1a:00.0 eth2: Link down\\x0a\n SUBSYSTEM=pci\n DEVICE=+pci:0000:1a:00.0\n"
+    record = (
+        "4,1234,2000000123,-;mlx5_core 0000:1a:00.0 eth2: Link down\\x0a\n SUBSYSTEM=pci\n DEVICE=+pci:0000:1a:00.0\n"
+    )
     line = parse_kmsg(record)
     assert line is not None and (line.priority, line.since_boot_us, line.program) == (4, 2_000_000_123, "kernel")
     assert line.text == "mlx5_core 0000:1a:00.0 eth2: Link down\n"
@@ -148,7 +150,9 @@ def test_kernel_records() -> None:
 
 
 def test_open_vswitch() -> None:
-    found = [(each.code, each.severity, each.text) for line in text("vswitchd.log").splitlines() if (each := notice(line))]
+    found = [
+        (each.code, each.severity, each.text) for line in text("vswitchd.log").splitlines() if (each := notice(line))
+    ]
     assert [(code, severity) for code, severity, _ in found] == [
         ("vswitch_restart", "warning"),
         ("offload_disabled", "warning"),
@@ -157,10 +161,14 @@ def test_open_vswitch() -> None:
         ("vswitch_restart", "error"),
         ("unknown", "warning"),
     ]
-    in_syslog = notice("Mar  5 11:14:48 h1 ovs-vswitchd: ovs|00035|dpif_netlink(handler2)|ERR|failed to offload flow: No such file or directory: p0")
+    in_syslog = notice(
+        "Mar  5 11:14:48 h1 ovs-vswitchd: ovs|00035|dpif_netlink(handler2)|ERR|failed to offload flow: No such file or directory: p0"
+    )
     assert in_syslog is not None and in_syslog.values == {"reason": "No such file or directory", "port": "p0"}
     assert DEVICES.component(in_syslog.subject) == "vswitch:h1"
-    unit = notice("Mar  5 11:14:48 h1 systemd[1]: ovs-vswitchd.service: Main process exited, code=killed, status=11/SEGV")
+    unit = notice(
+        "Mar  5 11:14:48 h1 systemd[1]: ovs-vswitchd.service: Main process exited, code=killed, status=11/SEGV"
+    )
     assert unit is not None and (unit.code, unit.severity) == ("vswitch_restart", "error")
 
 
@@ -193,7 +201,9 @@ def test_jobs() -> None:
 def test_switches(line: str, code: str | None, port: str | None) -> None:
     now = Now(t_us=1_772_709_300_000_000, mono_us=1)  # March 5th, 2026
     found = list(Teller("syslog", devices).tell(notices_of([line], now, "switch", 0, "leaf-0"), now))
-    assert [(fact.fields["event"], fact.fields["device"]) for fact in found] == ([(code, f"port:{port}")] if code else [])
+    assert [(fact.fields["event"], fact.fields["device"]) for fact in found] == (
+        [(code, f"port:{port}")] if code else []
+    )
 
 
 def test_quiet_lines_of_drivers_are_left_out_and_loud_ones_kept() -> None:

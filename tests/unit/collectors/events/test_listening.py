@@ -1,0 +1,219 @@
+"""The parts that listen: the kernel log, files through rotation, a syslog socket, a container runtime."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from collectors.events.containers import ContainerEvent, notice_of, parse_container_event
+from collectors.events.kernel_log import KernelLog
+from collectors.events.log_files import MOST_BYTES, LogFile, SyslogSocket
+from collectors.events.runtime import ContainerRuntime
+from collectors.observing import Closing, Collector, Listener, Observed
+from schemas.telemetry import DeviceEvent
+from tests.small_fabric import endpoint_map, envelope
+from tests.unit.collectors.events.hosts import DATA, NOW, devices, text
+
+DOWN = "mlx5_core 0000:1a:00.0 eth2: Link down"
+
+
+def told(facts: object) -> list[tuple[str, str]]:
+    found = list(facts)  # type: ignore[call-overload]
+    for fact in found:
+        assert isinstance(fact, Observed) and fact.topic == "device-events"
+        body = msgspec.to_builtins(envelope(f"agent:h1/{fact.stream}", 1.0, 1))
+        msgspec.convert(body | fact.fields, DeviceEvent)
+    return [(fact.fields["device"], fact.fields["event"]) for fact in found]
+
+
+def test_the_kernel_log_is_read_record_by_record() -> None:
+    reading, writing = os.pipe2(os.O_NONBLOCK)
+    part = KernelLog(devices, f"/proc/self/fd/{reading}", backlog=True)
+    assert isinstance(part, Listener) and isinstance(part, Closing)
+    assert part.fileno() == part.fileno()
+    os.write(writing, f"4,1,{NOW.mono_us - 3_000_000},-;{DOWN}\n".encode())
+    (fact,) = part.receive(NOW)
+    assert fact.t_us == NOW.t_us - 3_000_000 and fact.fields["device"] == "rnic:h1/mlx5_0"
+    os.write(writing, b"6,2,5,-;nothing of ours\n")
+    assert list(part.receive(NOW)) == [] and list(part.receive(NOW)) == []
+    part.close(NOW)
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_kernel_log_that_is_not_there() -> None:
+    with pytest.raises(FileNotFoundError):
+        KernelLog(devices, "/no/such/log").fileno()
+
+
+@pytest.mark.parametrize("backlog", [False, True])
+def test_what_was_there_before_counts_only_if_asked(tmp_path: Path, backlog: bool) -> None:
+    path = tmp_path / "kmsg"
+    path.write_text(f"4,1,0,-;{DOWN}\n")
+    part = KernelLog(devices, str(path), backlog)
+    part.fileno()
+    assert told(part.receive(NOW)) == ([("rnic:h1/mlx5_0", "port_down")] if backlog else [])
+    part.close(NOW)
+
+
+def append(path: Path, data: str) -> None:
+    with path.open("a") as file:
+        file.write(data)
+
+
+def test_a_file_is_followed_through_rotation(tmp_path: Path) -> None:
+    path = tmp_path / "kern.log"
+    path.write_text(f"{DOWN}\n")
+    part = LogFile(path, devices)
+    assert isinstance(part, Collector)
+    assert told(part.collect(NOW)) == [], "what was there before is old"
+    append(path, f"{DOWN}\n{DOWN}")
+    assert told(part.collect(NOW)) == [("rnic:h1/mlx5_0", "port_down")], "half a line waits for its end"
+    append(path, "\n")
+    assert len(told(part.collect(NOW))) == 1
+    path.rename(tmp_path / "kern.log.1")
+    path.write_text(f"{DOWN}\n{DOWN}\n")
+    assert len(told(part.collect(NOW))) == 2, "a new file is read from its beginning"
+    path.write_text(f"{DOWN}\n")
+    assert len(told(part.collect(NOW))) == 1, "a file that was cut, too"
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        list(part.collect(NOW))
+
+
+def test_too_much_at_once_is_skipped_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "kern.log"
+    path.touch()
+    part = LogFile(path, devices)
+    list(part.collect(NOW))
+    append(path, "x" * 99 + "\n")
+    append(path, ("y" * 99 + "\n") * (MOST_BYTES // 100))
+    append(path, f"{DOWN}\n")
+    found = list(part.collect(NOW))
+    assert told(found) == [("rnic:h1/mlx5_0", "port_down"), ("host:h1", "unknown")]
+    assert "bytes of kern.log were skipped" in found[1].fields["text"]
+
+
+def test_a_job_s_log_is_about_its_container(tmp_path: Path) -> None:
+    path = tmp_path / "rank0.log"
+    path.touch()
+    part = LogFile(path, devices, ("job", "c-01"))
+    list(part.collect(NOW))
+    append(path, text("nccl.log"))
+    assert {device for device, _ in told(part.collect(NOW))} == {"container:c-01"}
+
+
+@pytest.mark.webhook
+def test_switches_send_syslog() -> None:
+    part = SyslogSocket(("127.0.0.1", 0), {"127.0.0.1": "leaf-0"}, devices)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        line = "<29>orchagent: Port Ethernet4 oper state set from up to down"
+        sender.sendto(line.encode(), part.address)
+        wait(part.fileno())
+        assert told(part.receive(NOW)) == [("port:leaf-0/Ethernet4", "port_down")]
+        unknown = SyslogSocket(("127.0.0.1", 0), {}, devices)
+        sender.sendto(line.encode(), unknown.address)
+        wait(unknown.fileno())
+        assert told(unknown.receive(NOW)) == [], "nobody knows who that is"
+    for each in (part, unknown):
+        each.close(NOW)
+
+
+def wait(descriptor: int) -> None:
+    assert select.select([descriptor], [], [], 10.0)[0]
+
+
+def container_lines() -> list[tuple[str, str]]:
+    rows = [line.split("\t", 1) for line in (DATA / "containers.tsv").read_text().splitlines()]
+    return [(form, line) for form, line in rows]
+
+
+def test_every_runtime_s_words() -> None:
+    found = [(form, parse_container_event(line)) for form, line in container_lines()]
+    assert all(event is not None and "c-01" in event.names for _, event in found)
+    told_by = [(form, event.what, event.exit_code) for form, event in found if event is not None]
+    assert told_by == [
+        ("docker", "exit", 137), ("docker", "start", None), ("podman", "exit", 0), ("containerd", "exit", 1),
+        ("containerd", "oom", None), ("cri", "exit", 137), ("own", "exit", 9),
+    ]  # fmt: skip
+    times = {event.t_us for _, event in found if event is not None}
+    assert times == {1_753_000_000_123_456, 1_753_000_000_000_000}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "", "no event", "{}", '{"container": 5}', '{"Type":"network","Action":"connect","Actor":{"ID":"x"}}',
+        '2025-07-20 08:26:40 +0000 UTC k8s.io /tasks/exit {"container_id":"c-01","id":"exec-1","exit_status":1}',
+        '2025-07-20 08:26:40 +0000 UTC k8s.io /images/update {"name":"train"}',
+        '{"status":"exec_die","id":"1","Action":"exec_die","Actor":{"ID":"1","Attributes":{"exitCode":"0"}}}',
+    ],
+)  # fmt: skip
+def test_what_is_no_start_or_end_of_a_container(line: str) -> None:
+    assert parse_container_event(line) is None
+
+
+@pytest.mark.parametrize(
+    ("event", "severity"),
+    [
+        (ContainerEvent(what="exit", names=("c",), exit_code=0), "info"),
+        (ContainerEvent(what="exit", names=("c",), exit_code=1), "error"),
+        (ContainerEvent(what="exit", names=("c",)), "warning"),
+        (ContainerEvent(what="oom", names=("c",)), "error"),
+        (ContainerEvent(what="start", names=("c",)), "info"),
+    ],
+)
+def test_how_bad_an_end_is(event: ContainerEvent, severity: str) -> None:
+    assert notice_of(event, "c", "words").severity == severity
+
+
+def runtime(script: str, aliases: dict[str, str] | None = None) -> ContainerRuntime:
+    part = ContainerRuntime(devices, ("sh", "-c", script), aliases)
+    part.take_map(endpoint_map())
+    return part
+
+
+def until_end(part: ContainerRuntime, take: Callable[[Observed], None]) -> OSError:
+    for _ in range(100):
+        wait(part.fileno())
+        try:
+            for fact in part.receive(NOW):
+                take(fact)
+        except OSError as error:
+            return error
+    raise AssertionError("it did not end")
+
+
+def test_a_runtime_is_listened_to_and_started_again() -> None:
+    part = runtime(
+        """printf '{"container":"c1","event":"exit","exit_code":1}\\n{"container":"x","event":"exit"}\\n'; exit 3"""
+    )
+    for _ in range(2):
+        found: list[Observed] = []
+        error = until_end(part, found.append)
+        assert told(found) == [("container:c1", "container_exit")], "only containers of the endpoint map are told"
+        assert "sh ended with status" in str(error)
+    part.close(NOW)
+
+
+def test_containers_are_found_by_alias_and_forgotten_with_their_job() -> None:
+    script = """printf '{"container":"f00","event":"start"}\\n'"""
+    found: list[Observed] = []
+    until_end(runtime(script, {"f00": "c2"}), found.append)
+    assert told(found) == [("container:c2", "container_start")]
+    ended = runtime(script, {"f00": "c2"})
+    ended.take_map(endpoint_map(version=2, state="ended"))
+    found.clear()
+    until_end(ended, found.append)
+    assert found == []
+
+
+def test_a_runtime_that_is_not_installed() -> None:
+    with pytest.raises(FileNotFoundError):
+        ContainerRuntime(devices, ("no-such-runtime",)).fileno()
