@@ -22,7 +22,7 @@ from skeleton.periodicity import FloatArray, Period, job_activity, steadiness
 from skeleton.resampling import Traffic
 
 LEAST_SHARE = 0.05
-"""An endpoint with less than this share of the median endpoint's bytes is idle."""
+"""An endpoint with less than this share of the mean endpoint's bytes is idle."""
 
 MOST_IDLE = 0.1
 
@@ -49,7 +49,7 @@ def since_first_burst(traffic: Traffic) -> Traffic:
 def refusal(traffic: Traffic, period: Period | None, parameters: SkeletonParameters) -> tuple[str, str]:
     """Why this is no traffic to infer a skeleton from: code and words; ("", "") = it is."""
     moved = np.nansum(traffic.tx, axis=1)
-    if not moved.max(initial=0.0) > 0:
+    if not np.nansum(traffic.tx, axis=0).max(initial=0.0) > IDLE_BYTES * len(traffic.tx):
         return "silent", "no traffic"
     if traffic.seconds < parameters.least_s:
         return "young", f"less than {parameters.least_s:g} s of traffic"
@@ -68,5 +68,4 @@ def least_regularity(seconds: int, period: Period, parameters: SkeletonParameter
 
 
 def _part_is_idle(moved: FloatArray) -> bool:
-    median = float(np.median(moved[moved > 0]))
-    return bool((moved < LEAST_SHARE * median).mean() > MOST_IDLE)
+    return bool((moved < LEAST_SHARE * float(moved.mean())).mean() > MOST_IDLE)

@@ -72,6 +72,12 @@ def find_pipelines(balance: FloatArray, sent: FloatArray) -> Pipelines | None:
     return None
 
 
+def has_signal(balance: FloatArray, sent: FloatArray) -> bool:
+    """Whether the balances are more than rounding, beside the bytes sent; both (n, T), NaN unknown."""
+    left, scale = np.nanmean(balance**2), np.nanmean(sent**2)
+    return bool(left > (LEAST_SIGNAL**2) * scale)
+
+
 def is_lopsided(balance: FloatArray) -> bool:
     """Whether a few intervals hold nearly all of the imbalance, as after one file copy: they prove nothing.
 

@@ -5,7 +5,8 @@ experts between them) the k-th endpoint of one stage and the k-th of the next be
 if
 1. the stages found in the traffic follow it: in rank order they come in runs of one length, round and round;
 2. traffic rules none of its links out;
-3. the balances of its replicas cancel no worse than those of other pairings (shifts by 1, 2 ...).
+3. the balances of its replicas cancel no worse than those of other pairings (shifts by 1, 2 ...), and at least in part
+   (residual up to ``UNRELATED``).
 Hinted chains must pass 2 and 3. Where no stages were found there is nothing to check an order against, and it is not
 used: replicas in step make many wrong layouts cancel as well as the right one.
 
@@ -30,6 +31,7 @@ FloatArray = NDArray[np.float64]
 CONTRADICTED = 1.25
 """A hinted pairing that leaves so much more imbalance than another is wrong."""
 
+UNRELATED = 0.7
 SHIFTS = 6
 
 
@@ -103,10 +105,14 @@ def _follow(finding: RailFinding, chains: Chains, balance: FloatArray | None) ->
 
 
 def _is_worse(finding: RailFinding, chains: Chains, balance: FloatArray | None) -> bool:
-    """Whether other pairings of the same stages cancel clearly better than these chains."""
-    if balance is None or len(chains) < 2 or len({len(chain) for chain in chains}) > 1:
+    """Whether the chains do not cancel, or other pairings of the same stages do so clearly better."""
+    if len(chains) < 2 or len({len(chain) for chain in chains}) > 1:
         return False
+    if balance is None:
+        return finding.knowledge == "staged"
     hinted = residual(balance, _rows(finding, chains))
+    if hinted > UNRELATED:
+        return True
     others = [residual(balance, _rows(finding, other)) for other in _shifted(chains)]
     return hinted > CONTRADICTED * min(others) + 0.01
 

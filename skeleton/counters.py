@@ -12,11 +12,23 @@ Cost: about 2 us per RNIC and message, and 0.2 us per sample in ``settle``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schemas.telemetry import RnicColumns, RnicCounters
+
+COMPARED, LEAST_COMPARED, REGULARLY = 128, 8, 0.85
+"""So many of the newest samples tell how often counters are refreshed; so regularly must bytes show."""
+
+
+class Samples(NamedTuple):
+    """Instants (us) and bytes sent and received since the sample before (NaN = unknown)."""
+
+    t_us: NDArray[np.int64]
+    tx: NDArray[np.float32]
+    rx: NDArray[np.float32]
 
 
 @dataclass(slots=True)
@@ -68,6 +80,23 @@ class CounterSeries:
         self.rx = np.concatenate([self.rx, steps[1].astype(np.float32)])
         if steps.shape[1]:
             self.last = (int(samples[0, -1]), float(samples[1, -1]), float(samples[2, -1]), boot)
+
+    def fresh(self) -> Samples:
+        """The samples without those at which the counters had not been refreshed.
+
+        Some drivers refresh their counters every other second only. Then every other increment is 0, and traffic of any
+        kind seems to have a period of two seconds. A counter is taken for one of these when bytes show regularly every
+        second or third sample and hardly ever in two samples in a row.
+        """
+        moved = ~((self.tx[-COMPARED:] == 0) & (self.rx[-COMPARED:] == 0))
+        if len(moved) < LEAST_COMPARED or not 0.25 <= moved.mean() <= 0.6:
+            return Samples(self.t_us, self.tx, self.rx)
+        gaps = np.diff(np.nonzero(moved)[0])
+        usual = int(np.median(gaps)) if len(gaps) else 1
+        if not 2 <= usual <= 3 or (gaps == usual).mean() < REGULARLY:
+            return Samples(self.t_us, self.tx, self.rx)
+        kept = ~((self.tx == 0) & (self.rx == 0))
+        return Samples(self.t_us[kept], self.tx[kept], self.rx[kept])
 
     def forget(self, before_us: int) -> None:
         """Drops samples older than ``before_us``."""

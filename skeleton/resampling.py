@@ -2,7 +2,8 @@
 
 Counters are polled with jitter, and not all at the same instants. Cumulative bytes are interpolated linearly at whole
 seconds and differenced, so that no byte is lost or counted twice however the polls fall. A second is unknown (NaN)
-when it overlaps a reset, or a hole longer than ``gap_s``, or lies outside the samples.
+when it overlaps a reset, or a hole longer than ``gap_s``, or lies outside the samples. Samples of counters that had not
+been refreshed are left out (``CounterSeries.fresh``).
 
 An endpoint without counters is taken from its bursts, each spread evenly over its time.
 Units: bytes per second. Cost: about 40 us per endpoint for 15 minutes.
@@ -10,7 +11,6 @@ Units: bytes per second. Cost: about 40 us per endpoint for 15 minutes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from schemas.instants import SECOND_US, window_end, window_start
 from skeleton.bursts import BurstLog, BurstSeries
-from skeleton.counters import CounterLog, CounterSeries
+from skeleton.counters import CounterLog, CounterSeries, Samples
 
 FloatArray = NDArray[np.float64]
 
@@ -56,24 +56,27 @@ def resample(
         return None
     grid = np.arange(start_us, end_us + 1, SECOND_US, dtype=np.int64)
     tx, rx = np.empty((len(names), len(grid) - 1)), np.empty((len(names), len(grid) - 1))
-    for instants, rows in _sampled_together(counters, names):
-        series = [counters.series[names[row]] for row in rows]
-        unknown = _unknown(series, instants, grid, gap_s)
-        tx[rows] = _rates(np.array([one.tx for one in series]), instants, grid, unknown)
-        rx[rows] = _rates(np.array([one.rx for one in series]), instants, grid, unknown)
+    for samples, rows in _sampled_together(counters, names):
+        instants, sent = samples[0].t_us, np.array([one.tx for one in samples])
+        unknown = _unknown(sent, instants, grid, gap_s)
+        tx[rows] = _rates(sent, instants, grid, unknown)
+        rx[rows] = _rates(np.array([one.rx for one in samples]), instants, grid, unknown)
     for row, name in enumerate(names):
         if name not in counters.series or len(counters.series[name].t_us) < 2:
             tx[row], rx[row] = _from_bursts(bursts.series.get(name), grid)
     return Traffic(start_us, tx, rx)
 
 
-def _sampled_together(counters: CounterLog, names: tuple[str, ...]) -> list[tuple[NDArray[np.int64], list[int]]]:
-    """Endpoints that have counters, grouped by equal sampling instants."""
-    groups: dict[bytes, tuple[NDArray[np.int64], list[int]]] = {}
+def _sampled_together(counters: CounterLog, names: tuple[str, ...]) -> list[tuple[list[Samples], list[int]]]:
+    """Samples and rows of endpoints that have counters, grouped by equal sampling instants."""
+    groups: dict[bytes, tuple[list[Samples], list[int]]] = {}
     for row, name in enumerate(names):
         series = counters.series.get(name)
         if series is not None and len(series.t_us) > 1:
-            groups.setdefault(series.t_us.tobytes(), (series.t_us, []))[1].append(row)
+            samples = series.fresh()
+            group = groups.setdefault(samples.t_us.tobytes(), ([], []))
+            group[0].append(samples)
+            group[1].append(row)
     return list(groups.values())
 
 
@@ -88,11 +91,11 @@ def _span(counters: CounterSeries | None, bursts: BurstSeries | None, since_us: 
 
 
 def _unknown(
-    series: Sequence[CounterSeries], instants: NDArray[np.int64], grid: NDArray[np.int64], gap_s: float
+    increments: NDArray[np.float32], instants: NDArray[np.int64], grid: NDArray[np.int64], gap_s: float
 ) -> NDArray[np.bool_]:
     """Seconds of each series that overlap a reset or a hole, or lie outside its samples; shape (series, seconds)."""
     apart = np.diff(instants, prepend=instants[0])
-    lost = np.isnan(np.array([one.tx for one in series])) | (apart > gap_s * SECOND_US)
+    lost = np.isnan(increments) | (apart > gap_s * SECOND_US)
     lost[:, 0] = False
     unknown = np.diff(_interpolate(np.cumsum(np.where(lost, apart, 0), axis=1), instants, grid), axis=1) > 0
     return np.asarray(unknown | (grid[:-1] < instants[0]) | (grid[1:] > instants[-1]), dtype=np.bool_)

@@ -24,13 +24,16 @@ COMPARED = 128
 
 
 def poll_clocks(counters: CounterLog, names: Sequence[str]) -> list[int]:
-    """A number per endpoint, equal for endpoints of which half the samples were taken within ``TOGETHER_US``."""
+    """A number per endpoint, equal for endpoints of which half the samples were taken within ``TOGETHER_US``.
+
+    Only samples of refreshed counters count, so an endpoint with a slow driver has a clock of its own.
+    """
     models: list[NDArray[np.int64]] = []
     known: dict[bytes, int] = {}
     clocks = []
     for name in names:
         series = counters.series.get(name)
-        instants = series.t_us[-COMPARED:] if series is not None else np.empty(0, np.int64)
+        instants = series.fresh().t_us[-COMPARED:] if series is not None else np.empty(0, np.int64)
         key = instants.tobytes()
         if key not in known:
             known[key] = _clock_of(instants, models)
