@@ -26,6 +26,7 @@ COMMANDS: tuple[str, ...] = (
     "score",
     "simulate",
     "sink",
+    "skeleton",
     "topics",
     "work",
 )
