@@ -293,8 +293,8 @@ class Colouring:
             self.take(following)
         for member, colour in zip(fan[:last], colours, strict=True):
             self.put(member, colour)
-            self.moved.append(member)
         self.put(fan[last], theirs)
+        self.moved.extend(fan[: last + 1])
 
     def _fan(self, u: int, edge: int) -> list[int]:
         """A maximal fan: edges at u, the first uncoloured, each one's colour free at the far end of the one before."""
