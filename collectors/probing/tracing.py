@@ -15,11 +15,16 @@ from msgspec import Struct
 
 from collectors.probing.paths import Fabric
 from collectors.probing.transport import Peer
-from schemas.instants import micros
+from schemas.instants import SECOND_US, micros
 from schemas.probing import ProbeKind, ProbeResult
 
 MOST_HOPS = 8
 MOST_FLOWS = 4096
+GAP_US = SECOND_US
+"""Between two traces of an agent: switches, and Linux, answer one expired packet of a sender per second."""
+
+AGAIN = 0.1
+"""Share of the interval after which a trace that failed is tried again."""
 
 Flow = tuple[str, str, int]
 """(src, dst, source port)"""
@@ -51,6 +56,7 @@ class Tracer:
         self._every_us = micros(every_s)
         self._paths: dict[Flow, tuple[str, ...]] = {}
         self._next_us: dict[Flow, int] = {}
+        self._free_us = 0
         self._under_way: dict[int, Trace] = {}
         self._results: list[tuple[Trace, ProbeResult]] = []
 
@@ -73,8 +79,9 @@ class Tracer:
             or not (self.fabric.knows(nodes[0]) and self.fabric.knows(nodes[1]))
         ):
             return False
-        if mono_us < self._next_us.get(flow, 0):
+        if mono_us < max(self._free_us, self._next_us.get(flow, 0)):
             return False
+        self._free_us = mono_us + GAP_US
         while len(self._next_us) >= MOST_FLOWS:
             oldest = next(iter(self._next_us))
             del self._next_us[oldest]
@@ -117,6 +124,8 @@ class Tracer:
     def _keep(self, trace: Trace, path: tuple[str, ...] | None, t_us: int) -> None:
         if trace.sent == 0:
             return
+        if path is None:
+            self._next_us[trace.flow] = trace.sent_us + round(self._every_us * AGAIN)
         answered = min(len(trace.hops), trace.sent)
         result = ProbeResult(
             dst=trace.flow[1],

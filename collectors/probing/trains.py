@@ -71,7 +71,7 @@ class Outstanding(Struct):
 
 
 class Tally(Struct):
-    """Counts since the start."""
+    """Counts since the start; ``doubtful`` ones are among the unsent."""
 
     sent: int = 0
     answered: int = 0
@@ -80,6 +80,7 @@ class Tally(Struct):
     lost: int = 0
     unsent: int = 0
     absent: int = 0
+    doubtful: int = 0
 
 
 class Ledger:
@@ -184,6 +185,7 @@ class Ledger:
                 return
             del self._outstanding[seq]
             if oldest.doubtful:
+                self.tally.doubtful += 1
                 self._take_back(oldest, False, "packets were dropped on this host before the agent looked", now)
             else:
                 self._lose(oldest, None, now)

@@ -20,8 +20,8 @@ def settings(**more: object) -> ProbingSettings:
     fields = {
         "port": free_port(),
         "transport": "udp",
-        "timeout_s": 0.2,
-        "give_up_s": 0.6,
+        "timeout_s": 0.5,
+        "give_up_s": 1.5,
         "hello_s": 0.1,
         "report_s": 0.1,
     }
@@ -56,7 +56,8 @@ def test_reply() -> None:
         driver.run(lambda: len([r for r in driver.results(1, 2) if r.outcome == "reply"]) >= 5)
         good = [r for r in driver.results(1, 2) if r.sent]
         assert {r.outcome for r in good} == {"reply"}
-        assert {(r.kind, r.sent, r.lost, r.late, r.sport) for r in good} == {("udp", 10, 0, 0, 50000)}
+        assert {(r.kind, r.lost, r.sport) for r in good} == {("udp", 0, 50000)}
+        assert max(r.sent for r in good) == 10
         assert {r.timestamps for r in good} == {"kernel"}
         assert all(0.0 <= rtt < 100_000.0 for r in good for rtt in r.rtt_us)
         assert all(r.responder_delay_us is not None and r.prober_delay_us is not None for r in good)
@@ -90,10 +91,13 @@ def test_an_agent_that_exits_while_its_host_lives_is_target_not_ready_and_not_lo
         driver.run(lambda: "reply" in outcomes(driver, 1, 2))
         list(driver.probers.pop(2).close(now()))
         seen = len(driver.results(1, 2))
-        driver.run(lambda: len(driver.results(1, 2)) >= seen + 5)
-        later = driver.results(1, 2)[seen:]
-        assert {r.outcome for r in later[1:]} == {"target_not_ready"}
-        assert sum(r.lost for r in later) == 0
+
+        def later() -> list[str]:
+            return [r.outcome for r in driver.results(1, 2)[seen:]]
+
+        driver.run(lambda: later().count("target_not_ready") >= 5)
+        assert "lost" not in later()
+        assert sum(r.lost for r in driver.results(1, 2)) == 0
 
 
 def test_lost() -> None:
@@ -101,7 +105,8 @@ def test_lost() -> None:
         driver.run(lambda: "lost" in outcomes(driver, 1, 2))
         assert outcomes(driver, 1, 2) <= {"target_not_ready", "lost"}
         lost = [r for r in driver.results(1, 2) if r.outcome == "lost"]
-        assert {(r.sent, r.lost, r.rtt_us, r.timestamps) for r in lost} == {(10, 10, (), None)}
+        assert {(r.rtt_us, r.timestamps) for r in lost} == {((), None)}
+        assert all(r.sent == r.lost > 0 for r in lost)
 
 
 def silent_peer(driver: Driver) -> MisbehavingPeer:
@@ -127,16 +132,17 @@ def test_partial_loss_is_counted_packet_by_packet() -> None:
 
 def test_late_replies_are_late_and_not_lost() -> None:
     with agents(1, pairs=[(1, 2)], others=(2,)) as driver:
-        with MisbehavingPeer(name_of(2), ("127.0.0.3", port_of(driver)), lambda _packet: 0.35):
+        with MisbehavingPeer(name_of(2), ("127.0.0.3", port_of(driver)), lambda _packet: 0.8):
             driver.run(lambda: len([r for r in driver.results(1, 2) if r.sent]) >= 3)
         late = [r for r in driver.results(1, 2) if r.sent]
-        assert {(r.outcome, r.sent, r.late, r.lost) for r in late} == {("reply", 10, 10, 0)}
-        assert all(rtt > 300_000.0 for r in late for rtt in r.rtt_us)
+        assert {(r.outcome, r.lost) for r in late} == {("reply", 0)}
+        assert all(r.late == r.sent for r in late)
+        assert all(rtt > 700_000.0 for r in late for rtt in r.rtt_us)
 
 
 def test_replies_after_the_end_do_not_change_what_was_told() -> None:
     with agents(1, pairs=[(1, 2)], others=(2,)) as driver:
-        with MisbehavingPeer(name_of(2), ("127.0.0.3", port_of(driver)), lambda _packet: 0.8):
+        with MisbehavingPeer(name_of(2), ("127.0.0.3", port_of(driver)), lambda _packet: 2.0):
             driver.run(lambda: driver.probers[1].tally.too_late >= 10)
         assert outcomes(driver, 1, 2) <= {"target_not_ready", "lost"}
 
@@ -149,7 +155,7 @@ def test_a_restarted_peer_loses_nothing() -> None:
             peer.session, peer.treatment = 4712, lambda _packet: None
             driver.run(lambda: driver.probers[1].tally.absent >= 10)
             peer.treatment = lambda _packet: 0.0
-            driver.run_for(0.5)
+            driver.run_for(1.0)
         told = [r for r in driver.results(1, 2) if r.reason == "the peer's agent began anew"]
         assert told and all(r.lost == 0 for r in told)
 
@@ -192,11 +198,11 @@ def test_a_stopped_agent_finds_the_replies_that_waited_for_it() -> None:
     """It does not look for longer than it waits for replies; those came in time, and the kernel says so."""
     with agents(1, 2, pairs=[(1, 2)]) as driver:
         driver.run(lambda: "reply" in outcomes(driver, 1, 2))
-        deadline = time.monotonic() + 1.5
+        deadline = time.monotonic() + 2.5
         other = Driver({2: driver.probers[2]})
         driver.run(lambda: len(driver.probers[1]._sender.ledger) > 0)
         other.run(lambda: time.monotonic() > deadline)
-        driver.run_for(1.5)
+        driver.run_for(2.5)
         assert sum(r.lost for r in driver.results(1, 2)) == 0
         assert sum(r.late or 0 for r in driver.results(1, 2)) == 0
         missed = [r for r in driver.results(1, 2) if r.reason and "missed" in r.reason]
@@ -212,6 +218,6 @@ def test_a_full_socket_is_a_local_loss_and_proves_nothing() -> None:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as flood:
                 for _ in range(4000):
                     flood.sendto(bytes(96), ("127.0.0.2", 50000))
-            driver.run(lambda: any("dropped on this host" in (r.reason or "") for r in driver.results(1, 2)))
-        told = [r for r in driver.results(1, 2) if r.reason and "dropped on this host" in r.reason]
-        assert all(r.lost < 10 for r in told)
+            lost, on_way = driver.probers[1].tally.lost, len(driver.probers[1]._sender.ledger)
+            driver.run(lambda: driver.probers[1].tally.doubtful >= on_way)
+            assert driver.probers[1].tally.lost == lost

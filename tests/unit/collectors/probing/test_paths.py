@@ -95,6 +95,7 @@ def test_a_silent_hop_ends_the_trace_and_the_last_known_path_stays() -> None:
     assert (result.outcome, result.sent, result.lost, result.path) == ("lost", 1, 1, None)
     assert one.path(FLOW) == PATH
     assert one.note_hop(1, HOPS[0]) is None
+    assert one.wants(FLOW, (A, B), 100 + 6 * SECOND_US)  # sooner than a trace that was good
 
 
 def test_a_fabric_that_loops_does_not_trace_for_ever() -> None:
@@ -112,7 +113,10 @@ def test_each_flow_is_traced_at_its_interval_and_not_without_a_map() -> None:
     one = tracer()
     assert one.wants(FLOW, (A, B), 0)
     assert not one.wants(FLOW, (A, B), 59 * SECOND_US)
+    other = ("a/r", "b/r", 50_001)
+    assert not one.wants(other, (A, B), SECOND_US // 2)  # one a second: switches answer no more
+    assert one.wants(other, (A, B), SECOND_US)
     assert one.wants(FLOW, (A, B), 60 * SECOND_US)
     assert not one.wants(("a/r", "x/r", 1), (A, "hx/r"), 0)
     one.take_fabric(Fabric(leaf_spine(version=2)))
-    assert one.wants(FLOW, (A, B), 61 * SECOND_US)
+    assert one.wants(FLOW, (A, B), 62 * SECOND_US)
