@@ -73,8 +73,7 @@ def address(text: str) -> Net | None:
 
 
 def network(text: str) -> Net | None:
-    """An address with or without ``/mask`` (in address form or as a number of bits); None: everything, or no address.
-    """
+    """An address with or without ``/mask`` (an address, or a number of bits); None: everything, or no address."""
     base, _, mask_text = text.partition("/")
     found = address(base)
     if found is None or not mask_text:

@@ -32,6 +32,8 @@ from collectors.switches.storms import StormWatch
 MOST_WAITING = 10_000
 MOST_SKEW_US = 5_000_000
 LONGEST_PAUSE_S = 60.0
+SETTLE_S = 0.5
+"""gRPC's own thread, which watched the connection come up, must have noticed that nobody waits for it any more."""
 
 
 class GnmiTarget(Struct, frozen=True, kw_only=True):
@@ -69,7 +71,8 @@ class GnmiStream:
         self.arrived: deque[Arrived] = deque(maxlen=MOST_WAITING)
         self.error: Exception | None = None
         self.pushed_out = 0
-        self._client: Any = None
+        self._call: Any = None
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"gnmi {target.switch}", daemon=True)
         self._thread.start()
 
@@ -79,11 +82,11 @@ class GnmiStream:
         return not self._thread.is_alive()
 
     def close(self) -> None:
-        """Ends the stream."""
-        client = self._client
-        if client is not None:
-            client.close()
-        self._thread.join(5.0)
+        """Ends the stream, and waits for that."""
+        self._closing.set()
+        if self._call is not None:
+            self._call.cancel()
+        self._thread.join(self._target.timeout_s + 2 * SETTLE_S)
 
     def _run(self) -> None:
         try:
@@ -96,7 +99,7 @@ class GnmiStream:
 
         each = self._target
         options = [("grpc.keepalive_time_ms", 10_000), ("grpc.enable_http_proxy", 0)]
-        self._client = client = gNMIclient(
+        client = gNMIclient(
             target=(each.host, each.port),
             username=each.username,
             password=each.password,
@@ -110,13 +113,16 @@ class GnmiStream:
             no_qos_marking=True,
         )
         client.connect()
+        settled = time.monotonic() + SETTLE_S
         try:
-            for response in client.subscribe(subscribe=self._request()):
+            self._call = client.subscribe(subscribe=self._request())
+            for response in () if self._closing.is_set() else self._call:
                 message = telemetryParser(response)
                 if message and "update" in message:
                     self.pushed_out += len(self.arrived) == MOST_WAITING
                     self.arrived.append(Arrived(message["update"], time.time_ns() // 1_000))
         finally:
+            time.sleep(max(0.0, settled - time.monotonic()))
             client.close()
 
     def _request(self) -> dict[str, Any]:

@@ -44,7 +44,6 @@ def parse_number(value: object) -> int | None:
 
 
 def queue_name(text: str) -> int | str:
-    """A queue by number where it has one: ``3``, ``UC3`` (unicast); other kinds keep their name: ``MC10``, ``ALL20``.
-    """
+    """A queue by number where it has one: ``3``, ``UC3`` (unicast); others keep their name: ``MC10``, ``ALL20``."""
     found = re.fullmatch(r"(?:UC)?(\d{1,4})", text, re.ASCII)
     return int(found[1]) if found else text[:64]

@@ -25,7 +25,7 @@ _PORT_NAME = re.compile(r"[A-Za-z][\w/.:-]{0,63}", re.ASCII)
 _QUEUE_NAME = re.compile(r"(?:UC|MC|ALL)?\d{1,4}", re.ASCII)
 _VERSION = re.compile(r"(?m)^SONiC Software Version: *(\S{1,128})")
 _PFC_COLUMN = re.compile(r"PFC([0-7])")
-_NEXUS = re.compile(r"^(\S{2,32})\s+(?:Auto|On|Off)\s+\w+ ?(?:\(\w*\))?\s+(\d{1,20})\s+(\d{1,20})\b", re.M)
+_NEXUS = re.compile(r"^(\S{2,32})\s+(?:Auto|On|Off)\s+\w+\s*(?:\(\w*\))?\s+(\d{1,20})\s+(\d{1,20})\b", re.M)
 
 
 class Row(Struct, frozen=True):

@@ -161,9 +161,8 @@ def test_open_vswitch() -> None:
         ("vswitch_restart", "error"),
         ("unknown", "warning"),
     ]
-    in_syslog = notice(
-        "Mar  5 11:14:48 h1 ovs-vswitchd: ovs|00035|dpif_netlink(handler2)|ERR|failed to offload flow: No such file or directory: p0"
-    )
+    words = "ovs|00035|dpif_netlink(handler2)|ERR|failed to offload flow: No such file or directory: p0"
+    in_syslog = notice(f"Mar  5 11:14:48 h1 ovs-vswitchd: {words}")
     assert in_syslog is not None and in_syslog.values == {"reason": "No such file or directory", "port": "p0"}
     assert DEVICES.component(in_syslog.subject) == "vswitch:h1"
     unit = notice(
@@ -187,17 +186,24 @@ def test_jobs() -> None:
     assert pathless is not None and pathless.values["errno"] == 110
 
 
+LEAF = "Mar  5 11:14:48 leaf-0 "
+ORCHAGENT = "<29>Mar  5 11:14:48 leaf-0 orchagent: :- updatePortOperStatus: Port Ethernet4 oper state set from "
+STORM = "orchagent: PFC Watchdog detected PFC storm on port Ethernet4, queue index 3, queue id 0x1, port id 0x2"
+LINEPROTO = "%LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet3/1 (to h1), changed state to down"
+IF_DOWN = "%ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/4 is down (Link failure)"
+
+
 @pytest.mark.parametrize(
     ("line", "code", "port"),
     [
-        ("<29>Mar  5 11:14:48 leaf-0 orchagent: :- updatePortOperStatus: Port Ethernet4 oper state set from up to down", "port_down", "leaf-0/Ethernet4"),
-        ("<29>Mar  5 11:14:49 leaf-0 orchagent: :- updatePortOperStatus: Port Ethernet4 oper state set from down to up", "port_up", "leaf-0/Ethernet4"),
-        ("Mar  5 11:14:48 leaf-0 Ebra: %LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet3/1 (to h1), changed state to down", "port_down", "leaf-0/Ethernet3/1"),
-        ("Mar  5 11:14:48 leaf-0 %ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/4 is down (Link failure)", "port_down", "leaf-0/Ethernet1/4"),
-        ("Mar  5 11:14:48 leaf-0 orchagent: PFC Watchdog detected PFC storm on port Ethernet4, queue index 3, queue id 0x1, port id 0x2", "pfc_storm", "leaf-0/Ethernet4"),
-        ("Mar  5 11:14:48 leaf-0 kernel: something else", None, None),
+        (f"{ORCHAGENT}up to down", "port_down", "leaf-0/Ethernet4"),
+        (f"{ORCHAGENT}down to up", "port_up", "leaf-0/Ethernet4"),
+        (f"{LEAF}Ebra: {LINEPROTO}", "port_down", "leaf-0/Ethernet3/1"),
+        (f"{LEAF}{IF_DOWN}", "port_down", "leaf-0/Ethernet1/4"),
+        (f"{LEAF}{STORM}", "pfc_storm", "leaf-0/Ethernet4"),
+        (f"{LEAF}kernel: something else", None, None),
     ],
-)  # fmt: skip
+)
 def test_switches(line: str, code: str | None, port: str | None) -> None:
     now = Now(t_us=1_772_709_300_000_000, mono_us=1)  # March 5th, 2026
     found = list(Teller("syslog", devices).tell(notices_of([line], now, "switch", 0, "leaf-0"), now))
