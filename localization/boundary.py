@@ -206,12 +206,15 @@ CHECKS: tuple[tuple[Check, str, IssueId], ...] = (
 
 
 def _share(scene: Scene, host: str, check: Check) -> tuple[int, int]:
-    """How many flows of a host belong to no ill pair, and of how many of them a check finds something."""
-    ill = set(scene.pairs) | {(dst, src) for src, dst in scene.pairs}
+    """How many flows of a host belong to pairs that are probed and well, and of how many a check finds something."""
+    ill = scene.ill | {(min(pair), max(pair)) for pair in scene.pairs}
+    probed = scene.store.watch.routes.pair_index
     table = scene.store.flows.vswitch(host)
     others: dict[str, Row] = {}
     for (flow, _), row in table.rows.items() if table else ():
-        if row.present and (row.entry.src, row.entry.dst) not in ill:
+        src, dst = row.entry.src or "", row.entry.dst or ""
+        ends = (src, dst) if src < dst else (dst, src)
+        if row.present and ends in probed and ends not in ill:
             others.setdefault(flow, row)
     return len(others), sum(check(scene, _side_of(scene, host, row), row) is not None for row in others.values())
 

@@ -19,7 +19,10 @@ Ends = tuple[str, str]
 
 
 class Clue(NamedTuple):
-    """What a pass has found against a component, in nats over the chance that it is there for another reason."""
+    """What a pass has found against a component, in nats over the chance that it is there for another reason.
+
+    ``source``: the kind of evidence, where it is another one than the pass's usual.
+    """
 
     component: str
     nats: float
@@ -27,6 +30,7 @@ class Clue(NamedTuple):
     issue: IssueId | None
     layer: str
     text: str
+    source: str = ""
 
 
 @dataclass(slots=True)
@@ -42,7 +46,10 @@ class Outcome:
 
 @dataclass(slots=True)
 class Case:
-    """One cause, as far as it is known. ``group``: the suspect that slow pairs have in common."""
+    """One cause, as far as it is known. ``group``: the suspect that slow pairs have in common.
+
+    ``meant``: the incident as it would be told if nothing were held back; ``blamed_us``: since when it blames the same.
+    """
 
     case: str
     onset_us: int
@@ -52,6 +59,8 @@ class Case:
     group: tuple[Suspect, float] | None = None
     before: dict[str, Before] = field(default_factory=dict)
     opened: Incident | None = None
+    meant: Incident | None = None
+    blamed_us: int = 0
     firm: bool = False
     bad_us: int = 0
     next_check_us: int = 0

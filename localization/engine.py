@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from localization.boundary import boundary_pass
 from localization.cases import Case, Ends, ends_of
 from localization.evidence import EvidenceStore, new_evidence
+from localization.faults import RECOVERY_NATS
 from localization.grouping import CaseBook, group_slow, own_faults, place
 from localization.host import host_pass
 from localization.incidents import Told
@@ -27,7 +28,7 @@ from localization.search import look
 from localization.underlay import underlay_pass
 from localization.verdict import Verdict, conclude
 from schemas.diagnosis import Anomaly
-from schemas.folding import Emission, Event, Observation
+from schemas.folding import Emission, Event, Observation, Stray
 from schemas.instants import SECOND_US
 
 MOST_PAIRS = 64
@@ -57,16 +58,16 @@ class LocalizationEngine:
     def step(self, state: LocalizationState, event: Event) -> tuple[LocalizationState, Sequence[Emission]]:
         """See ``schemas.folding.Engine``."""
         if not isinstance(event, Observation):
-            return state, self._close_second(state, event.t_us)
+            return state, self._close_second(state, event.t_us, event.strays)
         if isinstance(event.value, Anomaly):
             state.fresh.append(event.value)
         else:
             state.store.take(event.topic, event.value)
         return state, ()
 
-    def _close_second(self, state: LocalizationState, t_us: int) -> list[Emission]:
+    def _close_second(self, state: LocalizationState, t_us: int, strays: tuple[Stray, ...]) -> list[Emission]:
         store, book = state.store, state.book
-        store.close_second(t_us)
+        store.close_second(t_us, strays)
         if store.watch.is_due(t_us):
             look(store.watch, t_us)
         _take_fresh(state)
@@ -75,7 +76,7 @@ class LocalizationEngine:
         emissions = state.monitor.check(store, state.told, t_us)
         emissions += close_cases(book, store, state.told, t_us)
         ill = {ends_of(anomaly) for case in book.cases for anomaly in case.open_anomalies()}
-        due = [case for case in book.cases if case.next_check_us <= t_us]
+        due = [case for case in book.cases if case.next_check_us <= t_us and not _is_over(case, store)]
         verdicts = {case.case: judge(case, store, ill, t_us) for case in due}
         for case in unite(book, store, verdicts):
             verdicts[case.case] = judge(case, store, ill, t_us)
@@ -84,6 +85,13 @@ class LocalizationEngine:
             emissions += report(case, verdicts[case.case], (store, state.told, state.monitor), t_us)
         emissions += tell_merged(book, state.told, t_us)
         return emissions + state.monitor.close_quiet(state.told, t_us, self.parameters.quiet_s)
+
+
+def _is_over(case: Case, store: EvidenceStore) -> bool:
+    """Whether a verdict stands and only the quiet time is waited for: what comes now says nothing of what was."""
+    if not case.firm or case.withheld or case.open_anomalies():
+        return False
+    return all(f.recovery >= RECOVERY_NATS for f in store.watch.active() if f.suspect in case.faults)
 
 
 def _pause_us(case: Case, t_us: int) -> int:
@@ -107,11 +115,11 @@ def _take_fresh(state: LocalizationState) -> None:
 
 def judge(case: Case, store: EvidenceStore, ill: set[Ends], t_us: int) -> Verdict:
     """All five passes on one case, and what they say together."""
-    scene = Scene(case, store, t_us, pairs_of(case, store)[:MOST_PAIRS])
+    scene = Scene(case, store, t_us, pairs_of(case, store)[:MOST_PAIRS], ill)
     outcomes = [
         monitor_pass(scene),
         overlay_pass(scene),
-        underlay_pass(scene, ill),
+        underlay_pass(scene),
         boundary_pass(scene),
         host_pass(scene),
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from localization.clocks import ClockWatch
 from localization.flows import FlowStore
 from localization.history import HopBackground, TrainWindow
 from localization.parameters import LocalizationParameters
@@ -18,6 +19,7 @@ from localization.topology import Topology
 from localization.watch import FabricWatch
 from schemas.diagnosis import PairWindows
 from schemas.envelope import Clock, Message
+from schemas.folding import Stray
 from schemas.instants import SECOND_US, micros
 from schemas.maps import FabricEndpoints, FabricMap
 from schemas.telemetry import AgentHealth, DeviceEvent, FlowTables, SwitchQueues
@@ -41,6 +43,7 @@ class EvidenceStore:
     sources: Sources = field(default_factory=Sources)
     events: list[DeviceEvent] = field(default_factory=list)
     clocks: dict[str, tuple[Clock, int, str]] = field(default_factory=dict)
+    clock_watch: ClockWatch = field(default_factory=ClockWatch)
     seen_topics: set[str] = field(default_factory=set)
     probing: set[str] = field(default_factory=set)
 
@@ -49,6 +52,7 @@ class EvidenceStore:
         self.seen_topics.add(topic)
         if topic in REGULAR_TOPICS:
             self.producers.hear(topic, value)
+            self.clock_watch.hear(topic, value)
         if self._is_off(topic, value):
             return
         if isinstance(value, PairWindows):
@@ -82,12 +86,14 @@ class EvidenceStore:
         self.clocks[value.producer.id] = clock, value.t_us, host
         return topic in ("switch-queues", "flow-tables", "device-events")
 
-    def close_second(self, t_us: int) -> bool:
-        """Ends a second; whether a fault of the fabric is over with it."""
+    def close_second(self, t_us: int, strays: tuple[Stray, ...] = ()) -> bool:
+        """Ends a second; whether a fault of the fabric is over with it. ``strays``: who came outside its time."""
+        self.clock_watch.stray(strays, t_us)
         self.sources.hear(self.probing, t_us)
         self.probing = set()
         ended = self.watch.close_second(t_us)
         self.queues.trim(t_us)
+        self.clock_watch.trim(t_us)
         if t_us % TRIM_US == 0:
             self.flows.trim(t_us)
             self.producers.forget(t_us)

@@ -21,6 +21,8 @@ from schemas.instants import SECOND_US
 
 RECOVERY_NATS = 6.0
 SILENT_S = 120
+HIT = 0.2
+"""A train has been hit by an erratic fault if it lost this share of what such trains lose."""
 
 
 @dataclass(slots=True)
@@ -29,7 +31,7 @@ class Fault:
 
     ``lost``, ``sent``: packets of trains that crossed it since ``since_us``. ``rivals``: (suspect, nats) that explain
     nearly as much. ``support``: nats without the strongest pair. ``recovery``: nats for its being well again.
-    ``replaces``: blamed before in its place.
+    ``replaces``: blamed before in its place. ``judged``: packets lost when the fabric was last searched.
     """
 
     suspect: Suspect
@@ -47,6 +49,12 @@ class Fault:
     recovery: float = 0.0
     bad_us: int = 0
     over_us: int | None = None
+    judged: int = 0
+
+    @property
+    def restless(self) -> bool:
+        """Whether trains have lost packets on it since it was last searched for, or it is not well again."""
+        return self.recovery < RECOVERY_NATS or self.lost > self.judged
 
     @property
     def erratic(self) -> bool:
@@ -103,10 +111,7 @@ def follow(fault: Fault, second: Second, table: RouteTable, p: Floats, quiet_s: 
     on = crossing_of(fault, second, table)
     sent, lost = int(second.sent[on].sum()), second.lost[on]
     fault.sent, fault.lost = fault.sent + sent, fault.lost + int(lost.sum())
-    half = fault.loss / 2.0
-    base = np.maximum(1.0 - (1.0 - p[on]) / (1.0 - fault.loss), 1e-9)
-    against = float((lost * np.log1p(half * (1.0 - base) / base)).sum())
-    gain = -against - float(np.log1p(-half)) * (sent - int(lost.sum()))
+    gain = _calm(fault, second.sent[on], lost) if fault.erratic else _well(fault, p[on], sent, lost)
     fault.recovery = min(max(0.0, fault.recovery + gain), 2.0 * RECOVERY_NATS)
     if fault.recovery < RECOVERY_NATS and sent:
         fault.bad_us = second.t_us
@@ -114,6 +119,22 @@ def follow(fault: Fault, second: Second, table: RouteTable, p: Floats, quiet_s: 
     if second.t_us - fault.bad_us >= wait_s * SECOND_US:
         fault.over_us = second.t_us
     return fault.over_us is not None
+
+
+def _well(fault: Fault, p: Floats, sent: int, lost: Ints) -> float:
+    """Nats by which a second speaks for the background and against half the fault's loss."""
+    half = fault.loss / 2.0
+    base = np.maximum(1.0 - (1.0 - p) / (1.0 - fault.loss), 1e-9)
+    against = float((lost * np.log1p(half * (1.0 - base) / base)).sum())
+    return -against - float(np.log1p(-half)) * (sent - int(lost.sum()))
+
+
+def _calm(fault: Fault, sent: Ints, lost: Ints) -> float:
+    """The same of an erratic fault, which hits a train or does not: one that was hit shows that it is not over."""
+    hit = lost >= HIT * fault.loss * sent
+    if hit.any():
+        return -2.0 * RECOVERY_NATS
+    return float(-np.log1p(-fault.hit)) * len(sent)
 
 
 def same_trouble(old: Fault, new: Fault, related: bool) -> bool:

@@ -185,6 +185,7 @@ def common_parts(store: EvidenceStore, slow: set[Ends], t_us: int) -> list[tuple
         prior=store.watch.priors(),
         modes=SLOW,
         echo=lambda _: None,
+        flown=lambda routes, _: np.zeros(len(routes), np.int64),
     )
     chance = log(len(np.unique(sample.members)))
     found = infer(sample, chance + GROUP_NATS, lambda suspect: rank(store.watch, suspect))

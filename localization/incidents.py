@@ -14,7 +14,8 @@ import msgspec
 
 from localization.cases import Case
 from localization.evidence import EvidenceStore
-from localization.verdict import Verdict, suspect_of
+from localization.heaps import suspect_of
+from localization.verdict import Verdict
 from schemas.diagnosis import Action, Incident, Symptom
 from schemas.envelope import Producer
 from schemas.folding import DERIVED_CLOCK, Emission, derived_producer
@@ -96,12 +97,12 @@ def settle_on(store: EvidenceStore, before: Incident | None, now: Incident) -> I
 
 
 def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
-    if now.component is None or before.component is None:
+    """Whether the newer verdict replaces the older. One that knows the reason yields only to another that does."""
+    if now.component is None or before.component is None or (before.issue is not None and now.issue is None):
         return False
     same = suspect_of(store.topology, now.component) == suspect_of(store.topology, before.component)
     if same and now.kind == before.kind:
-        named = before.issue is not None and now.issue is None
-        return now.confidence >= before.confidence and not named
+        return now.issue != before.issue or now.confidence >= before.confidence
     return now.confidence >= before.confidence - SLACK
 
 

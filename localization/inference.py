@@ -21,6 +21,7 @@ from localization.likelihood import (
     Sample,
     explained,
     fit,
+    fit_best,
     fit_level,
     gains,
     refine,
@@ -75,7 +76,7 @@ def _best(sample: Sample, found: Gains, p: Floats, bar: tuple[float, set[int]], 
     finalists: list[tuple[float, Pick]] = []
     while len(worth) and worth.max() >= penalty and len(finalists) < FINALISTS:
         suspect = min(np.flatnonzero(worth >= worth.max() - TIE_NATS).tolist(), key=rank)
-        pick = fit(sample, p, suspect, int(found.since[suspect]))
+        pick = fit_best(sample, p, suspect, found)
         lasting = pick.seconds > 1 or len(sample.against) == 1
         if pick.support >= SUPPORT_NATS and pick.pairs > 1 and lasting:
             finalists.append((pick.gain + float(sample.prior[suspect]), pick))
@@ -105,7 +106,7 @@ def merge_links(sample: Sample, picks: list[Pick], whole: dict[int, list[int]], 
             continue
         p = explained(sample, others, level)
         found = gains(sample, p, np.array([switch]))
-        pick = fit(sample, p, switch, int(found.since[switch]))
+        pick = fit_best(sample, p, switch, found)
         if pick.gain + sample.prior[switch] - penalty > _worth(sample, others, own, level) - penalty * len(own):
             picks, level = refine(sample, [*others, pick], level)
     return picks
@@ -127,7 +128,7 @@ def _with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[fl
     p = explained(sample, picks[:number] + picks[number + 1 :], level)
     found = gains(sample, p, tried)
     near = np.argsort(-(found.best + sample.prior), kind="stable")[:FINALISTS].tolist()
-    others = [fit(sample, p, suspect, int(found.since[suspect])) for suspect in near if suspect != pick.suspect]
+    others = [fit_best(sample, p, suspect, found) for suspect in near if suspect != pick.suspect]
     floor = pick.gain + float(sample.prior[pick.suspect]) - RIVAL_NATS
     rivals = [(each.suspect, each.gain) for each in others if each.gain + float(sample.prior[each.suspect]) >= floor]
     return replace(pick, rivals=tuple(sorted(rivals, key=lambda rival: (-rival[1], rival[0]))))
@@ -139,4 +140,4 @@ def _runner_up(sample: Sample, found: Gains, p: Floats, chosen: set[int]) -> Pic
     if not len(rest) or not np.isfinite(rest.max()):
         return None
     suspect = int(rest.argmax())
-    return fit(sample, p, suspect, int(found.since[suspect]))
+    return fit_best(sample, p, suspect, found)

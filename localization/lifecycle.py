@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import msgspec
 
+from localization.actions import held_back
 from localization.cases import Case
 from localization.evidence import EvidenceStore
 from localization.grouping import CaseBook
+from localization.heaps import suspect_of
 from localization.incidents import Told, closing, closing_merged, compose, is_material, settle_on, tell
 from localization.monitor_cases import MonitorCases
-from localization.verdict import Verdict, suspect_of
+from localization.suspects import Suspect
+from localization.verdict import Verdict
 from localization.watch import HEAVY_LOSS
 from schemas.diagnosis import IncidentKind
 from schemas.folding import Emission
@@ -22,6 +25,9 @@ from schemas.instants import SECOND_US, micros
 
 MONITOR_KINDS: frozenset[IncidentKind] = frozenset(["agent_missing", "agent_starved", "clock_bad", "collector_gap"])
 LONGEST_WAIT_US = 6 * SECOND_US
+WIDE_WAIT_US = 4 * SECOND_US
+TOGETHER_US = 5 * SECOND_US
+GROUP_NATS = 10.0
 Desk = tuple[EvidenceStore, Told, MonitorCases]
 
 
@@ -34,8 +40,11 @@ def report(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission
         return []
     if not case.anomalies and not verdict.firm and case.opened is None:
         return []
-    now = settle_on(store, case.opened, compose(case, verdict, store, _endpoints(case, store), t_us))
-    before, case.firm = case.opened, now.component is not None
+    meant = settle_on(store, case.meant, compose(case, verdict, store, _endpoints(case, store), t_us))
+    if case.meant is None or case.meant.component != meant.component:
+        case.blamed_us = t_us
+    before, case.meant, case.firm = case.opened, meant, meant.component is not None
+    now = msgspec.structs.replace(meant, action=held_back(meant.action, meant.confidence, t_us - case.blamed_us))
     if before is not None and not is_material(before, now):
         return []
     case.opened = msgspec.structs.replace(now, state="open" if before is None else "updated")
@@ -49,7 +58,15 @@ def _is_ready(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> 
         slow = verdict.awaited and case.symptom() == "high_latency"
         return age_us >= micros(parameters.patience_s) * (2 if slow else 1)
     settled = age_us >= micros(parameters.settle_s) or _is_gentle(case, store)
+    if _is_wide(case, verdict) and age_us < WIDE_WAIT_US:
+        return False
     return settled and (age_us >= LONGEST_WAIT_US or not _in_doubt(case, verdict, store))
+
+
+def _is_wide(case: Case, verdict: Verdict) -> bool:
+    """Whether a whole switch or host is blamed for what is not even an outage, and nothing but trains says so."""
+    wide = (verdict.component or "").startswith(("switch:", "host:"))
+    return wide and verdict.kind == "network_fault" and verdict.issue is None and case.symptom() != "unconnectivity"
 
 
 def _is_gentle(case: Case, store: EvidenceStore) -> bool:
@@ -86,15 +103,55 @@ def close_cases(book: CaseBook, store: EvidenceStore, told: Told, t_us: int) -> 
     for case in list(book.cases):
         if case.open_anomalies() or active & set(case.faults):
             case.bad_us = t_us
-        elif case.opened is None or t_us - case.bad_us >= micros(store.parameters.quiet_s):
+        elif _is_gone(case) or t_us - case.bad_us >= micros(store.parameters.quiet_s):
             book.cases.remove(case)
             if case.opened is not None:
                 emissions.append(tell(told, closing(case.opened, t_us, case.bad_us)))
     return emissions
 
 
+def _is_gone(case: Case) -> bool:
+    """Whether nothing was told of it that would have to be taken back, nor is it known to be the monitor's."""
+    return case.opened is None and case.withheld is None
+
+
 def unite(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Verdict]) -> list[Case]:
     """Makes one case of those that blame the same component for the same kind of trouble; returns those that grew."""
+    together = _unite_hosts(book, store, verdicts)
+    return [*[case for case in together if case in book.cases], *_unite_same(book, store, verdicts)]
+
+
+def _unite_hosts(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Verdict]) -> list[Case]:
+    """RNICs of one host that fall ill together have their board in common: two would hardly fail within seconds."""
+    by_host: dict[str, list[Case]] = {}
+    for case in book.cases:
+        rnic = _bare_rnic(case, store, verdicts.get(case.case))
+        if rnic is not None:
+            by_host.setdefault(rnic.rpartition("/")[0], []).append(case)
+    grown = []
+    for host, cases in sorted(by_host.items()):
+        first = min(cases, key=lambda case: (case.onset_us, case.case))
+        near = [case for case in cases if case.onset_us - first.onset_us <= TOGETHER_US]
+        if len({_bare_rnic(case, store, verdicts.get(case.case)) for case in near}) < 2:
+            continue
+        whole = near[0]
+        for case in near[1:]:
+            whole = book.absorb(whole, case)
+        whole.group = Suspect("host", host), GROUP_NATS
+        grown.append(whole)
+    return grown
+
+
+def _bare_rnic(case: Case, store: EvidenceStore, verdict: Verdict | None) -> str | None:
+    """The RNIC that a case blames for no known reason."""
+    said = case.meant or verdict
+    if said is None or said.kind != "network_fault" or said.issue is not None or said.component is None:
+        return None
+    kind, _, name = suspect_of(store.topology, said.component).partition(":")
+    return name if kind == "rnic" else None
+
+
+def _unite_same(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Verdict]) -> list[Case]:
     first: dict[tuple[str, IncidentKind], Case] = {}
     grown: list[Case] = []
     for case in list(book.cases):

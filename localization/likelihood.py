@@ -52,6 +52,7 @@ class Sample:
     ``sent``, ``lost``, ``base`` (background loss). Of those without a loss: ``against`` (seconds x suspects x
     modes, nats). ``expected``: lost packets that the background predicts for all. ``prior``: nats per suspect.
     ``echo``: gives, per lossy train, the chance that its replies cross a suspect; None: that of no train.
+    ``flown``: gives the number of trains on each of some routes from a second on.
     """
 
     second: Ints
@@ -66,6 +67,7 @@ class Sample:
     prior: Floats
     modes: Modes
     echo: Callable[[int], Floats | None]
+    flown: Callable[[Ints, int], Ints]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +95,9 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """Per suspect: best gain, its mode, first second; ``by_mode``: suspects x modes."""
+    """Per suspect the best gain; by suspect and mode the gains (``by_mode``) and first seconds (``since``)."""
 
     best: Floats
-    at: Ints
     since: Ints
     by_mode: Floats
 
@@ -140,10 +141,10 @@ def _survives_echo(sample: Sample, survives: Floats, pick: Pick, own: Flags) -> 
 def echo_gain(sample: Sample, p: Floats, pick: Pick) -> float:
     """Nats that routes add which lose packets although only their replies may lead over the suspect.
 
-    Not for an erratic one, which could explain anything that way.
+    An erratic one could explain any loss that way, but then each train of the route that lost nothing says no.
     """
     echo = sample.echo(pick.suspect)
-    if echo is None or pick.erratic:
+    if echo is None:
         return 0.0
     others = (sample.second >= pick.since) & ~crossing(sample, pick.suspect, pick.since) & (echo > 0.0)
     if not others.any():
@@ -153,6 +154,9 @@ def echo_gain(sample: Sample, p: Floats, pick: Pick) -> float:
     routes, place = np.unique(sample.route[others], return_inverse=True)
     price = np.zeros(len(routes))
     price[place] = np.log(echo[others])
+    if pick.erratic:
+        clean = sample.flown(routes, pick.since) - np.bincount(place)
+        price += np.maximum(clean, 0) * float(np.log1p(-pick.hit))
     return float(np.maximum(np.bincount(place, nats) + price, 0.0).sum())
 
 
@@ -191,9 +195,14 @@ def gains(sample: Sample, p: Floats, tried: Ints) -> Gains:
         suffix = (total + sample.against[:, tried, number])[::-1].cumsum(axis=0)[::-1]
         first = suffix.argmax(axis=0)
         since[tried, number], by_mode[tried, number] = first, suffix[first, each] + sample.modes.prior[number]
-    at = by_mode.argmax(axis=1)
-    every = np.arange(size)
-    return Gains(by_mode[every, at], at, since[every, at], by_mode)
+    return Gains(by_mode.max(axis=1), since, by_mode)
+
+
+def fit_best(sample: Sample, p: Floats, suspect: int, found: Gains) -> Pick:
+    """The suspect in its best steady or erratic mode, each from the second on that suits it best."""
+    ways = sample.modes.best(found.by_mode[suspect])
+    begins = dict.fromkeys(int(found.since[suspect, at]) for at in ways)
+    return max((fit(sample, p, suspect, since) for since in begins), key=lambda pick: pick.gain)
 
 
 def fit(sample: Sample, p: Floats, suspect: int, since: int) -> Pick:
@@ -204,15 +213,25 @@ def fit(sample: Sample, p: Floats, suspect: int, since: int) -> Pick:
     total = said.sum(axis=0) + sample.against[since:, suspect].sum(axis=0) + sample.modes.prior
     pairs, place = np.unique(sample.pair[on], return_inverse=True)
     seconds = len(np.unique(sample.second[on]))
+    before = _edge_gain(sample, p, suspect, since)
     best: list[Pick] = []
     for at in sample.modes.best(total):
         hit = sample.modes.hit_of(at)
         loss = float(lost.sum() / max(sent.sum(), 1.0)) if hit < 1.0 else float(sample.modes.loss[at])
         strongest = float(np.bincount(place, said[:, at]).max()) if len(pairs) else 0.0
         pick = Pick(suspect, at, min(loss, MOST_LOSS), hit, since, float(total[at]), 0.0, len(pairs), seconds)
-        gain = pick.gain + echo_gain(sample, p, pick)
+        gain = pick.gain + echo_gain(sample, p, pick) + (0.0 if pick.erratic else before)
         best.append(replace(pick, gain=gain, support=gain - max(strongest, 0.0)))
     return max(best, key=lambda pick: pick.gain)
+
+
+def _edge_gain(sample: Sample, p: Floats, suspect: int, since: int) -> float:
+    """Nats of what trains lost just before an onset, which is the fault's own whatever the share (``explained``)."""
+    edge = crossing(sample, suspect, since - EDGE_S) & (sample.second < since)
+    if not edge.any():
+        return 0.0
+    lost, sent = sample.lost[edge], sample.sent[edge]
+    return float(misfit(lost, sent - lost, p[edge]).sum())
 
 
 def fit_level(sample: Sample, picks: list[Pick], level: float) -> float:

@@ -10,12 +10,15 @@ from __future__ import annotations
 from localization.cases import Clue, Outcome
 from localization.scene import BEFORE_US, Scene, in_seconds, listing
 from schemas.diagnosis import Evidence, PassTest, TracePass, Verdict
+from schemas.instants import SECOND_US
 from schemas.telemetry import AgentHealth
 
 ASSUMPTION = "agents, clocks and collectors may lie; the network may be healthy"
 MOST_ENDPOINTS = 12
 SHARE = 0.8
 NATS = 10.0
+BACK_US = 30 * SECOND_US
+UNPLANNED_US = 4 * SECOND_US
 
 
 def monitor_pass(scene: Scene) -> Outcome:
@@ -58,19 +61,54 @@ def _judge_agent(scene: Scene, agent: str, seen: tuple[list[str], float], into: 
     producers, sources = scene.store.producers, scene.store.sources
     health = producers.health.get(agent)
     silent = [endpoint for endpoint in endpoints if sources.is_silent(endpoint, scene.t_us)]
+    returned = _returned(scene, agent, endpoints)
     if health is not None and health.state == "starved" and health.t_us >= scene.onset_us - BEFORE_US:
         text = f"agent {agent} says that it is starved ({_load(health)})"
         tests.append(PassTest(test=f"agent {agent}", result="starved", detail=text))
         _withhold(scene, outcome, ("agent_starved", agent, share), text, health)
+    elif crashed := _crashed(scene, agent, endpoints):
+        text = f"{listing(endpoints)} fell silent while the job went on, and then the scheduler took them off the map"
+        tests.append(PassTest(test=f"agent {agent}", result="crashed", detail=text))
+        clue = Clue(f"container:{crashed}", NATS, "network_fault", "container_crash", "monitor", text, "maps")
+        outcome.clues.append(clue)
     elif silent and not producers.heard(agent, scene.onset_us) and not _has_exited(scene, endpoints):
         text = f"{listing(silent)} stopped probing and agent {agent} has not been heard of since the onset"
         tests.append(PassTest(test=f"agent {agent}", result="silent", detail=text))
+        _withhold(scene, outcome, ("agent_missing", agent, share), text, health)
+    elif returned and not _has_exited(scene, endpoints):
+        text = f"{listing(returned)} did not probe, nor answer, while agent {agent} was away, and do so again"
+        tests.append(PassTest(test=f"agent {agent}", result="back", detail=text))
         _withhold(scene, outcome, ("agent_missing", agent, share), text, health)
     else:
         heard = in_seconds(health.t_us, scene.onset_us) if health else "never"
         state = f"{health.state} ({_load(health)}), " if health else ""
         probing = "probes on" if not silent else f"{listing(silent)} stopped probing"
         tests.append(PassTest(test=f"agent {agent}", result="heard", detail=f"{state}health heard {heard}, {probing}"))
+
+
+def _returned(scene: Scene, agent: str, endpoints: list[str]) -> list[str]:
+    """Endpoints whose agent was away when the case began and has just come back: until the anomalies are cleared."""
+    if scene.case.withheld != f"agent_missing agent:{agent}":
+        return []
+    back = {endpoint: scene.store.sources.back_us(endpoint, scene.onset_us) for endpoint in endpoints}
+    return [endpoint for endpoint, at_us in back.items() if at_us is not None and scene.t_us - at_us < BACK_US]
+
+
+def _crashed(scene: Scene, agent: str, endpoints: list[str]) -> str | None:
+    """The container that took its agent along: missing first, then gone from the map of a job that goes on.
+
+    One that leaves as planned is off the map within moments, an agent alone that dies leaves its container on it.
+    """
+    topology, sources = scene.topology, scene.store.sources
+    jobs = {anomaly.job for anomaly in scene.case.anomalies.values()}
+    if scene.case.withheld != f"agent_missing agent:{agent}" or not jobs & set(topology.jobs):
+        return None
+    for endpoint in endpoints:
+        left_us, source = topology.left.get(endpoint), sources.known.get(endpoint)
+        if left_us is None or source is None or left_us - source.last_us < UNPLANNED_US:
+            return None
+    containers = {endpoint.rpartition("/")[0] for endpoint in endpoints}
+    return containers.pop() if len(containers) == 1 else None
 
 
 def _load(health: AgentHealth) -> str:

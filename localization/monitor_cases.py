@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from localization.actions import action_for
 from localization.cases import Case
 from localization.evidence import EvidenceStore
 from localization.incidents import Told, closing, compose, is_material, tell
 from localization.troubles import Trouble, find_troubles
-from localization.verdict import Verdict, action_for
+from localization.verdict import Verdict
 from schemas.diagnosis import Action, Candidate, Incident
 from schemas.folding import Emission
 from schemas.ids import content_id

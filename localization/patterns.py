@@ -67,10 +67,19 @@ def _when_down(fault: Fault, on_access: bool) -> IssueId | None:
     return None
 
 
+def fault_link(scene: Scene, fault: Fault) -> str | None:
+    """The link of a fault: itself, or the access link of an RNIC that has only one."""
+    if fault.suspect.kind == "rnic":
+        cables = scene.topology.neighbours.get(fault.suspect.name, [])
+        return cables[0].link if len(cables) == 1 else None
+    return fault.suspect.name if fault.suspect.name in scene.topology.cables else None
+
+
 def _crc_errors(scene: Scene, fault: Fault) -> int:
-    cable = scene.topology.cables.get(fault.suspect.name)
-    if cable is None:
+    link = fault_link(scene, fault)
+    if link is None:
         return 0
+    cable = scene.topology.cables[link]
     queues = scene.store.queues
     ends = (cable.port_a, cable.port_b)
     return max(queues.grown(port, fault.since_us, scene.t_us).get("crc_errors", 0) for port in ends)

@@ -94,11 +94,16 @@ class Producers:
 
 @dataclass(slots=True)
 class Source:
-    """When an endpoint last probed, and its usual gap, seconds (decayed mean)."""
+    """When an endpoint last probed, and its usual gap, seconds (decayed mean). ``away``: its last long silence, us."""
 
     last_us: int
     gap_s: float = 1.0
     windows: int = 1
+    away: tuple[int, int] | None = None
+
+    def is_late(self, t_us: int) -> bool:
+        """Whether it used to probe regularly and has not for two seconds and four usual gaps."""
+        return self.windows >= 2 * LEARNED and (t_us - self.last_us) / SECOND_US >= max(2.0, 4.0 * self.gap_s)
 
 
 @dataclass(slots=True)
@@ -115,16 +120,23 @@ class Sources:
                 self.known[endpoint] = Source(t_us)
                 continue
             gap_s = (t_us - source.last_us) / SECOND_US
+            if source.is_late(t_us - SECOND_US):
+                source.away, gap_s = (source.last_us, t_us), source.gap_s
             source.gap_s += (gap_s - source.gap_s) / min(source.windows, 60)
             source.windows += 1
             source.last_us = t_us
 
     def is_silent(self, endpoint: str, t_us: int) -> bool:
-        """Whether an endpoint that used to probe regularly has stopped: two seconds and four usual gaps."""
+        """Whether an endpoint that used to probe regularly has stopped."""
         source = self.known.get(endpoint)
-        if source is None or source.windows < 2 * LEARNED:
-            return False
-        return (t_us - source.last_us) / SECOND_US >= max(2.0, 4.0 * source.gap_s)
+        return source is not None and source.is_late(t_us)
+
+    def back_us(self, endpoint: str, since_us: int) -> int | None:
+        """When an endpoint probed again after a silence that was not over at ``since_us``; None: there was none."""
+        source = self.known.get(endpoint)
+        if source is None or source.away is None or source.away[1] <= since_us:
+            return None
+        return source.away[1]
 
     def forget(self, t_us: int) -> None:
         """Drops endpoints that stopped long ago."""

@@ -2,7 +2,8 @@
  Test: under "nothing changed" a sample during the anomaly is above the 95th percentile of those before with chance
 0.05; k of n above it speak for a change with n KL(k/n || 0.05) nats (Bernoulli). It counts as deep only if the
 typical depth grew as well (median of the upper half at least ``TIMES`` the 95th percentile before): a spike is not
-congestion. Depths in bytes, instants by the switch's clock. Memory: 16 bytes a sample for ``keep_us``.
+congestion. A queue that is deeper than others are when they mark packets, and marks none, has no congestion control
+(``unmarked``). Depths in bytes, instants by the switch's clock. Memory: 16 bytes a sample for ``keep_us``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ LEAST_BYTES = 4096
 LEAST_NATS = 6.0
 LEAST_SAMPLES = 5
 LEAST_DURING = 3
+LEAST_UNMARKED = 2
+MARKING_BYTES = 500_000
+"""Where no queue of the fabric has been seen to mark, a queue this deep should: twice what fast links are set to."""
+MARKING_SLACK = 1.5
 COUNTERS = ("ecn_marked", "dropped", "pfc_rx", "pfc_tx", "crc_errors")
 NO_COUNTERS = (None,) * len(COUNTERS)
 
@@ -37,7 +42,11 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class QueueTest:
-    """A queue during the anomaly against before. ``grown``: counters that grew, with by how much."""
+    """A queue during the anomaly against before. ``grown``: counters that grew, with by how much.
+
+    ``unmarked``: intervals in which it was deep enough to mark packets and is known to have marked none; ``marked``:
+    intervals in which it did mark.
+    """
 
     port: str
     before: Before
@@ -48,6 +57,13 @@ class QueueTest:
     deep: bool
     last_us: int
     grown: dict[str, int]
+    unmarked: int = 0
+    marked: int = 0
+
+    @property
+    def uncontrolled(self) -> bool:
+        """Whether the queue grows without telling its senders, again and again."""
+        return self.deep and self.marked == 0 and self.unmarked >= LEAST_UNMARKED
 
 
 @dataclass(slots=True)
@@ -91,12 +107,26 @@ class Series:
                     grown[name] = grown.get(name, 0) + new - old
         return grown
 
+    def marking(self, start_us: int, end_us: int, least_bytes: float) -> tuple[int, int]:
+        """Intervals of (start, end] that were at least that deep and brought no mark, and those that brought marks."""
+        unmarked = marked = 0
+        inside = [entry for entry in self.counters if start_us < entry[0] <= end_us]
+        for earlier, later in pairwise(inside):
+            old, new = earlier[1][0], later[1][0]
+            if old is None or new is None or new < old:
+                continue
+            marked += new > old
+            depths = self.depths(earlier[0], later[0]) if new == old else []
+            unmarked += bool(depths) and max(depths) >= least_bytes
+        return unmarked, marked
+
 
 @dataclass(slots=True)
 class QueueStore:
-    """Queues by port ``<switch>/<port>``, each port with one or more of them."""
+    """Queues by port ``<switch>/<port>``, each port with one or more of them. ``marks_at``: least depth with marks."""
 
     keep_us: int
+    marks_at: float = inf
     ports: dict[str, dict[str, Series]] = field(default_factory=dict)
     trimmed_us: int = 0
 
@@ -105,6 +135,19 @@ class QueueStore:
         for column in value.ports:
             queues = self.ports.setdefault(f"{value.switch}/{column.port}", {})
             queues.setdefault(str(column.queue), Series()).add(column)
+            self._see_marks(column)
+
+    def _see_marks(self, column: QueueColumns) -> None:
+        """Learns how deep a queue of this fabric is when it marks packets."""
+        marks = [value for value in column.ecn_marked or () if value is not None]
+        depths = [depth for depth in column.depth_bytes if depth is not None]
+        if len(marks) > 1 and marks[-1] > marks[0] and depths:
+            self.marks_at = min(self.marks_at, max(depths))
+
+    @property
+    def marking_bytes(self) -> float:
+        """From which depth on a queue that marks nothing is not controlled."""
+        return MARKING_BYTES if self.marks_at == inf else max(MARKING_SLACK * self.marks_at, LEAST_BYTES)
 
     def trim(self, t_us: int) -> None:
         """Keeps memory bounded; does something once a minute."""
@@ -125,7 +168,7 @@ class QueueStore:
             key = f"{port} {queue}"
             if key not in known:
                 known[key] = _before(series.depths(onset_us - self.keep_us, onset_us - SECOND_US))
-            tests.append(_compare(port, series, known[key], (onset_us - SECOND_US, now_us)))
+            tests.append(_compare(port, series, known[key], (onset_us - SECOND_US, now_us), self.marking_bytes))
         found = [test for test in tests if test is not None]
         return max(found, key=lambda test: (test.deep, test.nats, test.upper)) if found else None
 
@@ -145,7 +188,9 @@ def _before(depths: list[int]) -> Before:
     return Before(len(depths), median, upper)
 
 
-def _compare(port: str, series: Series, before: Before, span: tuple[int, int]) -> QueueTest | None:
+def _compare(
+    port: str, series: Series, before: Before, span: tuple[int, int], marking_bytes: float
+) -> QueueTest | None:
     depths = series.depths(*span)
     if len(depths) < LEAST_DURING or before.samples < LEAST_SAMPLES:
         return None
@@ -153,7 +198,8 @@ def _compare(port: str, series: Series, before: Before, span: tuple[int, int]) -
     above = sum(depth > before.upper for depth in depths) / len(depths)
     nats = len(depths) * _divergence(above, TAIL) if above > TAIL else 0.0
     deep = nats >= LEAST_NATS and upper >= max(TIMES * before.upper, LEAST_BYTES)
-    return QueueTest(port, before, len(depths), median, upper, nats, deep, span[1], series.grown(*span))
+    marking = series.marking(*span, marking_bytes) if deep else (0, 0)
+    return QueueTest(port, before, len(depths), median, upper, nats, deep, span[1], series.grown(*span), *marking)
 
 
 def _divergence(p: float, q: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from localization.cases import Case
+from localization.cases import Case, Ends
 from localization.evidence import EvidenceStore
 from localization.queues import QueueTest
 from localization.routes import Route
@@ -18,13 +18,15 @@ BEFORE_US = 60_000_000
 class Scene:
     """``pairs``: directed pairs that are ill (of a fault without anomalies: those that lost packets on it).
 
-    ``deep``: queues that the underlay pass found deep, for the passes after it.
+    ``ill``: unordered pairs with any open anomaly, of this case or another. ``deep``: queues that the underlay pass
+    found deep, for the passes after it.
     """
 
     case: Case
     store: EvidenceStore
     t_us: int
     pairs: list[tuple[str, str]]
+    ill: set[Ends] = field(default_factory=set)
     deep: list[QueueTest] = field(default_factory=list)
 
     @property
@@ -61,7 +63,7 @@ class Scene:
         """Component ids at an endpoint's end, from the outside in."""
         found = self.topology.endpoints.get(endpoint)
         if found is None:
-            return [f"vif:{endpoint}"]
+            return [f"vif:{endpoint}", f"container:{endpoint.rpartition('/')[0]}"]
         host = found.host
         return [
             f"vif:{endpoint}",

@@ -64,7 +64,14 @@ def sample_of(watch: FabricWatch) -> Sample:
         prior=watch.priors(),
         modes=MODES.only(tried),
         echo=cache(lambda suspect: watch.echo_chances(route, watch.routes.suspects.all[suspect])),
+        flown=lambda routes, since: flown(watch, since)[routes],
     )
+
+
+def flown(watch: FabricWatch, since: int) -> Ints:
+    """Trains by route from the window's second number ``since`` on."""
+    routes = [second.route for second in watch.window.seconds[since:]]
+    return np.bincount(np.concatenate(routes), minlength=len(watch.routes.routes))
 
 
 def tried_modes(watch: FabricWatch) -> Flags:
@@ -122,7 +129,7 @@ def _weigh_replies(watch: FabricWatch, picks: list[Pick], level: float) -> None:
         route, sent, lost = second.route[outside], second.sent[outside], second.lost[outside]
         chance = np.zeros(len(route))
         for pick in inner:
-            chance = np.maximum(chance, pick.loss * watch.crossed_back(route, names[pick.suspect]))
+            chance = np.maximum(chance, pick.loss * pick.hit * watch.crossed_back(route, names[pick.suspect]))
         some = chance > 0.0
         base = level * watch.background.of_routes(watch.routes, route[some], is_hop)
         excess += float((lost[some] - sent[some] * base).sum())
@@ -157,6 +164,8 @@ def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
         else:
             kept.append(old)
     watch.faults = kept + faults
+    for fault in watch.active():
+        fault.judged = fault.lost
     left = np.zeros_like(watch.score)
     left[: len(found.left), tried_modes(watch)] = np.maximum(0.0, found.left)
     watch.score = left

@@ -45,7 +45,10 @@ def rnic_node(endpoint: Endpoint) -> str:
 
 @dataclass(slots=True)
 class Topology:
-    """Maps of one fabric. ``jobs``: newest endpoint map per job; ``neighbours``: cables by node, in map order."""
+    """Maps of one fabric. ``jobs``: newest endpoint map per job; ``neighbours``: cables by node, in map order.
+
+    ``left``, ``joined``: instants of the maps with which an endpoint went, or came.
+    """
 
     fabric_map: FabricMap | None = None
     jobs: dict[str, FabricEndpoints] = field(default_factory=dict)
@@ -56,7 +59,8 @@ class Topology:
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
     job_of: dict[str, str] = field(default_factory=dict)
     rnics_of: dict[str, set[str]] = field(default_factory=dict)
-    left: dict[str, None] = field(default_factory=dict)
+    left: dict[str, int] = field(default_factory=dict)
+    joined: dict[str, int] = field(default_factory=dict)
 
     def take_fabric(self, value: FabricMap) -> bool:
         """Follows a fabric map; whether it is newer than what was known."""
@@ -93,14 +97,15 @@ class Topology:
                     self.endpoints[endpoint.endpoint] = endpoint
                     self.job_of[endpoint.endpoint] = job
                     self.rnics_of.setdefault(endpoint.host, set()).add(rnic_node(endpoint))
-        self._note_left(before)
+        self._note_left(before, value.t_us)
+        self.joined = {name: self.joined.get(name, value.t_us) for name in self.endpoints}
         return True
 
-    def _note_left(self, before: dict[str, Endpoint]) -> None:
-        """Remembers who left, the last ``MOST_LEFT`` of them."""
+    def _note_left(self, before: dict[str, Endpoint], t_us: int) -> None:
+        """Remembers who left and when, the last ``MOST_LEFT`` of them."""
         for name in before:
             if name not in self.endpoints:
-                self.left[name] = None
+                self.left[name] = t_us
         back = [name for name in self.endpoints if name in self.left]
         for name in [*back, *list(self.left)[: max(0, len(self.left) - MOST_LEFT)]]:
             self.left.pop(name, None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import exp, log
 
 from localization.evidence import EvidenceStore
-from localization.producers import LEARNED
+from localization.producers import GAPS, LEARNED
 from schemas.diagnosis import Evidence, IncidentKind, PassTest, TracePass
 from schemas.instants import SECOND_US
 from schemas.telemetry import AgentHealth
@@ -52,7 +52,17 @@ class Trouble:
 
 def find_troubles(store: EvidenceStore, t_us: int) -> list[Trouble]:
     """All troubles of the present second, in a fixed order."""
-    return [*_starved(store, t_us), *_bad_clocks(store, t_us), *_silences(store, t_us), *_probes_only(store, t_us)]
+    clocks = _bad_clocks(store, t_us)
+    astray = {trouble.component for trouble in clocks}
+    lost = [*_silences(store, t_us), *_probes_only(store, t_us)]
+    return [*_starved(store, t_us), *clocks, *[trouble for trouble in lost if _clock_of(store, trouble) not in astray]]
+
+
+def _clock_of(store: EvidenceStore, trouble: Trouble) -> str:
+    """The clock by which a trouble's agent stamps: what it sends counts as late, not as missing, when that lies."""
+    agent = (trouble.component or "").partition(":")[2]
+    health = store.producers.health.get(agent)
+    return f"clock:{health.host if health else agent}"
 
 
 def _starved(store: EvidenceStore, t_us: int) -> list[Trouble]:
@@ -88,6 +98,10 @@ def _bad_clocks(store: EvidenceStore, t_us: int) -> list[Trouble]:
             found.setdefault(
                 name, Trouble("clock_bad", f"clock:{name}", event.t_us, TOLD_CONFIDENCE, (), evidence, text)
             )
+    for bad in store.clock_watch.find(t_us):
+        evidence = (Evidence(topic="agent-health", t_us=bad.since_us, ref=bad.host, text=bad.text),)
+        name = f"clock:{bad.host}"
+        found.setdefault(bad.host, Trouble("clock_bad", name, bad.since_us, TOLD_CONFIDENCE, (), evidence, bad.text))
     return [found[name] for name in sorted(found)]
 
 
@@ -145,14 +159,19 @@ def _of_agent(store: EvidenceStore, agent: str, streams: list[tuple[str, str]], 
     if (covers and not present) or _has_exited(store, present):
         return None
     last_us = max(store.producers.streams[key].last_us for key in streams)
+    longest_us = max(store.producers.streams[key].longest_us for key in streams)
+    if any(t_us - store.topology.joined.get(name, 0) <= GAPS * longest_us for name in present):
+        return None
     probing = [name for name in present if not store.sources.is_silent(name, t_us) and name in store.sources.known]
     others = [key for key, stream in store.producers.streams.items() if stream.agent == agent and key not in streams]
     ref = streams[0][1]
     health_silent = any(topic == "agent-health" for topic, _ in streams)
     if health is not None and not health_silent and health.t_us <= last_us:
         return None
-    late_us = last_us + max(store.producers.streams[key].longest_us for key in streams)
+    late_us = last_us + longest_us
     heard = [key for key in others if store.producers.streams[key].last_us > late_us]
+    if health_silent and any(_is_just_back(store, name, streams, t_us) for name in probing):
+        return None
     if health_silent and not probing and not heard:
         text = f"agent {agent} has fallen silent on all its streams, and its endpoints have stopped probing"
         kind: IncidentKind = "agent_missing"
@@ -161,6 +180,13 @@ def _of_agent(store: EvidenceStore, agent: str, streams: list[tuple[str, str]], 
         kind = "collector_gap"
     evidence = (Evidence(topic=streams[0][0], t_us=last_us, ref=ref, text=text),)
     return Trouble(kind, f"agent:{agent}", last_us, _confidence(store, streams, t_us), tuple(present), evidence, text)
+
+
+def _is_just_back(store: EvidenceStore, endpoint: str, streams: list[tuple[str, str]], t_us: int) -> bool:
+    """Whether an endpoint has begun to probe again so lately that its agent's other streams may still follow."""
+    back_us = store.sources.back_us(endpoint, 0)
+    wait_us = 2 * max(store.producers.streams[key].longest_us for key in streams)
+    return back_us is not None and t_us - back_us <= wait_us
 
 
 def _has_exited(store: EvidenceStore, endpoints: list[str]) -> bool:

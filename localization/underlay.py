@@ -12,9 +12,10 @@ from math import log
 
 from localization.cases import Clue, Ends, Outcome, ends_of
 from localization.faults import Fault
+from localization.heaps import suspect_of
 from localization.likelihood import SUPPORT_NATS
 from localization.links import LinkUse, usage_since
-from localization.patterns import issue_of
+from localization.patterns import fault_link, issue_of
 from localization.queues import QueueTest
 from localization.scene import Scene, listing
 from localization.suspects import Suspect, component_of, egress_ports, words_of
@@ -23,16 +24,18 @@ from schemas.diagnosis import Evidence, IssueId, PassTest, TracePass, Verdict
 MOST_NATS = 10.0
 SHARE = 0.5
 QUEUE_NATS = 8.0
+MARK_NATS = 4.0
+COUNTED_NATS = 4.0
 ASSUMPTION = "the overlay forwards every packet as it should"
 
 
-def underlay_pass(scene: Scene, ill: set[Ends]) -> Outcome:
-    """Runs the pass. ``ill``: unordered pairs with any open anomaly, of this case or another."""
+def underlay_pass(scene: Scene) -> Outcome:
+    """Runs the pass."""
     outcome = Outcome(TracePass(pass_="underlay", assumption=ASSUMPTION, tests=(), verdict="clean", reason=""))
     tests: list[PassTest] = []
     _queue_tests(scene, outcome, tests)
     blamed = _fault_tests(scene, outcome, tests) + _group_test(scene, outcome, tests)
-    uses = _link_tests(scene, ill, tests) if not blamed else []
+    uses = _link_tests(scene, tests) if not blamed else []
     verdict, reason = _conclude(scene, outcome, (blamed, uses, tests))
     outcome.trace = TracePass(
         pass_="underlay", assumption=ASSUMPTION, tests=tuple(tests), verdict=verdict, reason=reason
@@ -59,7 +62,25 @@ def _queue_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None:
     )
     for test in scene.deep:
         nats = min(QUEUE_NATS, test.nats) * ports[test.port]
-        outcome.clues.append(Clue(f"port:{test.port}", nats, "congestion", None, "underlay", _queue_text(test)))
+        if test.uncontrolled or not any(each.uncontrolled for each in scene.deep):
+            outcome.clues.append(_queue_clue(test, nats, _queue_text(test))._replace(source="queues"))
+        if test.uncontrolled:
+            outcome.clues.append(_queue_clue(test, MARK_NATS, _mark_text(test))._replace(source="counters"))
+
+
+def _queue_clue(test: QueueTest, nats: float, text: str) -> Clue:
+    """What a deep queue means: congestion, unless the queue is deep because nothing tells its senders."""
+    if test.uncontrolled:
+        issue: IssueId = "congestion_control_misconfiguration"
+        return Clue(f"config:{test.port}", nats, "network_fault", issue, "underlay", text)
+    return Clue(f"port:{test.port}", nats, "congestion", None, "underlay", text)
+
+
+def _mark_text(test: QueueTest) -> str:
+    return (
+        f"port {test.port} marked no packet in {test.unmarked} intervals in which its queue was deeper than where"
+        " queues of this fabric mark: no congestion control"
+    )
 
 
 def _queue_text(test: QueueTest) -> str:
@@ -92,7 +113,9 @@ def _ports(scene: Scene) -> dict[str, float]:
 
 def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[str]:
     watch = scene.store.watch
-    blamed = []
+    blamed: list[str] = []
+    if _is_of_board(scene):
+        return blamed
     for fault in [fault for fault in watch.faults if fault.suspect in scene.case.faults]:
         text = _fault_text(scene, fault)
         tests.append(PassTest(test="likelihood", result=f"{fault.gain:.1f} nats", detail=text))
@@ -103,6 +126,9 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
         issue, shape = issue_of(scene, fault)
         tests.append(PassTest(test="shape", result=issue or "no issue", detail=shape))
         _blame(scene, outcome, fault.suspect, (nats, text), issue)
+        if issue == "crc_error":
+            link = f"link:{fault_link(scene, fault)}"
+            outcome.clues.append(Clue(link, COUNTED_NATS, "network_fault", issue, "underlay", shape, "counters"))
         for rival, gain in fault.rivals:
             text = f"{words_of(scene.topology, rival)} explains the losses nearly as well"
             _blame(scene, outcome, rival, (nats - (fault.gain - gain), text), None)
@@ -115,6 +141,15 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
         )
         tests.append(PassTest(test="likelihood", result="nobody to blame", detail=detail))
     return blamed
+
+
+def _is_of_board(scene: Scene) -> bool:
+    """Whether the faults are RNICs of the one host that the case is about: their board is to blame, not each."""
+    group = scene.case.group
+    if group is None or group[0].kind != "host":
+        return False
+    ends = [component_of(scene.topology, suspect) for suspect in scene.case.faults]
+    return all(suspect_of(scene.topology, end).startswith(f"rnic:{group[0].name}/") for end in ends)
 
 
 def _name(scene: Scene, suspect: Suspect) -> str:
@@ -133,9 +168,9 @@ def _blame(scene: Scene, outcome: Outcome, suspect: Suspect, found: tuple[float,
     """A clue against a suspect; where its own queue is deep, against the queue, and less against the suspect."""
     nats, text = found
     ports = egress_ports(scene.topology, suspect)
-    deep = [test.port for test in scene.deep if test.port in ports]
+    deep = [test for test in scene.deep if test.port in ports]
     if deep:
-        outcome.clues.append(Clue(f"port:{deep[0]}", nats, "congestion", None, "underlay", text))
+        outcome.clues.append(_queue_clue(max(deep, key=lambda test: test.uncontrolled), nats, text))
         nats -= QUEUE_NATS
     if nats > 0.0:
         outcome.clues.append(Clue(_name(scene, suspect), nats, "network_fault", issue, "underlay", text))
@@ -145,19 +180,19 @@ def _group_test(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[s
     if scene.case.group is None:
         return []
     suspect, nats = scene.case.group
-    slow = len({ends_of(anomaly) for anomaly in scene.case.members()})
-    text = f"{slow} slow pairs have {words_of(scene.topology, suspect)} in common, {nats:.1f} nats over chance"
+    ill = len({ends_of(anomaly) for anomaly in scene.case.members()})
+    text = f"{ill} ill pairs have {words_of(scene.topology, suspect)} in common, {nats:.1f} nats over chance"
     tests.append(PassTest(test="common part", result=f"{nats:.1f} nats", detail=text))
     _blame(scene, outcome, suspect, (min(MOST_NATS, nats), text), None)
     return [words_of(scene.topology, suspect)]
 
 
-def _link_tests(scene: Scene, ill: set[Ends], tests: list[PassTest]) -> list[LinkUse]:
+def _link_tests(scene: Scene, tests: list[PassTest]) -> list[LinkUse]:
     """Who else uses the links of the case's pairs."""
     usage = usage_since(scene.store.watch, scene.onset_us)
     own = {(src, dst) if src < dst else (dst, src) for src, dst in scene.pairs}
     links = list(dict.fromkeys(link for paths in scene.paths().values() for path in paths for link in path))
-    uses = [usage.of_link(link, own, ill) for link in links[:32]]
+    uses = [usage.of_link(link, own, scene.ill) for link in links[:32]]
     for use in uses:
         result = "acquitted" if use.acquitted else "not shared"
         detail = f"{use.healthy} healthy pairs lost {use.lost} of {use.sent} packets on it since the onset"

@@ -17,7 +17,7 @@ import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.echoes import Echoes
-from localization.faults import RECOVERY_NATS, Fault, explained_by, follow
+from localization.faults import Fault, explained_by, follow
 from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, TrainWindow
 from localization.modes import MODES
 from localization.parameters import LocalizationParameters
@@ -198,7 +198,7 @@ class FabricWatch:
         After a search in vain the next one waits, unless the evidence has grown by a fifth. Known faults are reviewed
         now and then: what a second of losses showed may look different after ten.
         """
-        if t_us >= self.review_us and any(fault.recovery < RECOVERY_NATS for fault in self.active()):
+        if t_us >= self.review_us and any(fault.restless for fault in self.active()):
             return True
         worth = self.most_evidence()
         return worth >= self.penalty and (t_us >= self.next_look_us or worth >= GROWN * self.looked_at)

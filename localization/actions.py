@@ -1,0 +1,70 @@
+"""What is to be done about a verdict? No more than needed, and nothing drastic before the verdict has stood."""
+
+from __future__ import annotations
+
+from localization.heaps import Heap
+from localization.scene import Scene
+from localization.signatures import ACTION_OF_ISSUE, CLASS_OF_COMPONENT
+from schemas.diagnosis import ISSUE_CLASSES, Action, ComponentClass, IncidentKind, IssueId
+from schemas.instants import SECOND_US
+
+PARTIAL_LOSS = 0.5
+STEADY_US = 6 * SECOND_US
+SURE = 0.9
+
+
+def action_of(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None], awaited: bool) -> Action:
+    """What to do; slowness that only a place explains waits for the flow tables that say what is wrong there."""
+    component, issue = blamed
+    kind = heap.clues[0].kind
+    placed = kind == "network_fault" and issue is None and heap.layers <= {"underlay"}
+    if placed and awaited and scene.case.symptom() == "high_latency":
+        why = "flow tables from after the onset are due; they tell the host from its virtual switch and settings"
+        return Action(kind="none", target=None, why=why)
+    return action_for(kind, component, issue, _fibre(scene, heap))
+
+
+def _fibre(scene: Scene, heap: Heap) -> str | None:
+    """The link to clean, where only some packets are lost and nothing but the losses speaks against the component."""
+    if any(clue.layer != "underlay" or clue.issue is not None for clue in heap.clues):
+        return None
+    kind, _, name = heap.clues[0].component.partition(":")
+    partial = [f for f in scene.store.watch.faults if f.suspect in scene.case.faults and f.loss < PARTIAL_LOSS]
+    if not partial or kind not in ("link", "rnic"):
+        return None
+    cables = scene.topology.neighbours.get(name, []) if kind == "rnic" else []
+    return f"link:{cables[0].link}" if len(cables) == 1 else f"link:{name}" if kind == "link" else None
+
+
+def action_for(kind: IncidentKind, component: str, issue: IssueId | None, fibre: str | None = None) -> Action:
+    """What to do: no more than needed. ``fibre``: the link that loses some packets for no known reason."""
+    if kind == "congestion":
+        return Action(kind="none", target=None, why="the queues are full, nothing is broken; look at who sends so much")
+    if kind != "network_fault":
+        return Action(kind="restart", target=component, why="the monitor is in trouble here, not the network")
+    if issue in ACTION_OF_ISSUE:
+        action, why = ACTION_OF_ISSUE[issue]
+        return Action(kind=action, target=component, why=why)
+    shape = class_of(component, issue)
+    if fibre or (shape == "switch" and not component.startswith("switch:")):
+        why = "it loses packets for a reason that the data does not show; the fibre is the cheapest to try"
+        return Action(kind="clean_fibre", target=fibre or component, why=why)
+    if shape == "virtual_switch":
+        return Action(kind="restart", target=component, why="its forwarding state is wrong; a restart builds it anew")
+    why = f"jobs should not be placed on {component} until it is repaired; everything else stays in use"
+    return Action(kind="quarantine", target=component, why=why)
+
+
+def held_back(action: Action, confidence: float, stood_us: int) -> Action:
+    """The action, or none yet: nothing is taken out of use on a verdict that may look different in a moment."""
+    if action.kind != "quarantine" or stood_us >= STEADY_US or confidence >= SURE:
+        return action
+    why = f"{action.target} is not taken out of use before the evidence has stood for {STEADY_US // SECOND_US} s"
+    return Action(kind="none", target=None, why=why)
+
+
+def class_of(component: str, issue: IssueId | None) -> ComponentClass | None:
+    """The class of a verdict: its issue's, else its component's."""
+    if issue is not None:
+        return ISSUE_CLASSES[issue]
+    return CLASS_OF_COMPONENT.get(component.partition(":")[0])

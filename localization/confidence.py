@@ -1,0 +1,52 @@
+"""How sure can we be? A posterior is surer than the assumptions that it was computed under; this takes that back.
+
+confidence = p x (1 - lapse) x (1 - young) x (1 - unexplained / 2), where
+
+- p: the candidate's share of e^(nats / ``TEMPER``) over all candidates and "something else": the margin over rivals.
+  Trains of one fault are not independent, so their nats count for less than their sum;
+- lapse: how often evidence misleads that comes from one kind of source only (trains, queues, counters, tables, devices,
+  health), from two, from three. Independent kinds seldom mislead in the same direction;
+- young: ``YOUNG`` at the onset, falling with ``AGE_S``: what two seconds show may look different after ten;
+- unexplained: share of the case's ill pairs that do not depend on the component.
+
+The three constants are fitted to the campaign's reliability table, coarsely: they are lapses of kinds, not of cases.
+"""
+
+from __future__ import annotations
+
+from math import exp
+
+from localization.heaps import Heap, suspect_of
+from localization.scene import Scene
+from schemas.instants import SECOND_US
+
+TEMPER = 2.0
+LAPSES = (0.16, 0.06, 0.03)
+YOUNG, AGE_S = 0.2, 5.0
+LESS = 0.5
+
+
+def weigh(heaps: list[Heap], other_nats: float) -> list[float]:
+    """Each heap's share of the total, "something else" included; they add up to less than one."""
+    weights = [exp(heap.nats / TEMPER) for heap in heaps]
+    total = exp(other_nats / TEMPER) + sum(weights)
+    return [weight / total for weight in weights]
+
+
+def reliability(scene: Scene, heap: Heap, component: str) -> float:
+    """By how much evidence like the heap's can be trusted to mean what it says."""
+    lapse = LAPSES[min(len(heap.sources), len(LAPSES)) - 1]
+    age_s = max(0, scene.t_us - scene.onset_us) / SECOND_US
+    young = YOUNG * exp(-age_s / AGE_S)
+    return (1.0 - lapse) * (1.0 - young) * (1.0 - LESS * _unexplained(scene, component))
+
+
+def _unexplained(scene: Scene, component: str) -> float:
+    """Share of the ill pairs that do not depend on the component, as far as their paths are known."""
+    paths = scene.paths()
+    blamed = suspect_of(scene.topology, component)
+    known = [pair for pair in scene.pairs if paths.get(pair)]
+    if not known:
+        return 0.0
+    parts = [{suspect_of(scene.topology, part) for part in scene.parts_of(pair, paths[pair])} for pair in known]
+    return sum(blamed not in each for each in parts) / len(known)

@@ -1,0 +1,111 @@
+"""Which clues are about the same thing? Heaps of clues by suspect and kind.
+ Clues against the same component (a port, its link, and on an access link the RNIC, are one suspect) add up, at
+most ``MOST_NATS``. What speaks for a whole (a host, a switch, a port) because of where it is seen moves to the part of
+it that another layer has something against.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from localization.cases import Clue
+from localization.topology import Topology
+from schemas.diagnosis import IncidentKind, IssueId
+
+MOST_NATS = 10.0
+PART_NATS = 2.0
+SAYS_NATS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Heap:
+    """Clues about one suspect and kind, and their nats together."""
+
+    nats: float
+    clues: list[Clue]
+
+    @property
+    def layers(self) -> set[str]:
+        """Passes that brought them; host evidence belongs to whatever it is about."""
+        return {clue.layer for clue in self.clues}
+
+    @property
+    def sources(self) -> set[str]:
+        """Kinds of evidence, each of which could mislead by itself."""
+        return {clue.source or clue.layer for clue in self.clues if clue.nats >= SAYS_NATS}
+
+
+def heap_up(topology: Topology, clues: list[Clue]) -> list[Heap]:
+    """Clues by suspect and kind, the heaviest first."""
+    piles: dict[tuple[str, IncidentKind], list[Clue]] = {}
+    for clue in clues:
+        piles.setdefault((suspect_of(topology, clue.component), clue.kind), []).append(clue)
+    _refine(topology, piles)
+    heaps = []
+    for key in sorted(piles):
+        best: dict[tuple[str, str, IssueId | None], Clue] = {}
+        for clue in piles[key]:
+            known = best.get((clue.layer, clue.component, clue.issue))
+            if known is None or clue.nats > known.nats:
+                best[clue.layer, clue.component, clue.issue] = clue
+        kept = sorted(best.values(), key=lambda clue: (-clue.nats, clue.component, clue.issue or ""))
+        heaps.append(Heap(min(MOST_NATS, sum(clue.nats for clue in kept)), kept))
+    return sorted(heaps, key=lambda heap: (-heap.nats, heap.clues[0].component))
+
+
+def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]]) -> None:
+    """Moves what speaks for a whole (a host, a switch, a port) to the part of it that another layer speaks against."""
+    for whole in [key for key in sorted(piles) if key[1] in ("network_fault", "congestion")]:
+        location = [clue for clue in piles[whole] if clue.layer == "underlay"]
+        parts = [key for key in sorted(piles) if key[1] == "network_fault" and is_part(topology, key[0], whole[0])]
+        known = [key for key in parts if sum(clue.nats for clue in piles[key]) >= PART_NATS]
+        if not known or not location:
+            continue
+        best = max(known, key=lambda key: sum(clue.nats for clue in piles[key]))
+        piles[best] += [clue._replace(component=piles[best][0].component, kind="network_fault") for clue in location]
+        piles[whole] = [clue for clue in piles[whole] if clue.layer != "underlay"]
+        if not piles[whole]:
+            del piles[whole]
+
+
+def is_part(topology: Topology, part: str, whole: str) -> bool:
+    """Whether one component sits in another: software and settings in their host, settings in their switch or port.
+
+    What is seen at an RNIC may as well sit in the software and the settings of its host: no probe tells them apart.
+    """
+    if part == whole:
+        return False
+    (kind, _, name), (outer, _, scope) = part.partition(":"), whole.partition(":")
+    if outer == "host" and kind == "container":
+        listed = [endpoint for endpoint in topology.endpoints.values() if endpoint.host == scope]
+        return bool(listed) and all(endpoint.container == name for endpoint in listed)
+    if outer == "host":
+        return kind in ("vswitch", "tunnel", "config") and name == scope
+    if outer == "rnic" and kind in ("vswitch", "tunnel", "config") and name == scope.rpartition("/")[0]:
+        return True
+    if kind != "config":
+        return False
+    cables = [topology.cables[scope]] if scope in topology.cables else topology.neighbours.get(scope, [])
+    ports = {port for cable in cables for port in (cable.port_a, cable.port_b)} if outer != "switch" else {scope}
+    return name in ports or (outer == "switch" and name.startswith(f"{scope}/"))
+
+
+def suspect_of(topology: Topology, component: str) -> str:
+    """What no train can tell apart: a port is its link, and an access link is its RNIC."""
+    kind, _, name = component.partition(":")
+    cable = topology.by_port.get(name) if kind == "port" else topology.cables.get(name) if kind == "link" else None
+    if cable is None:
+        return component
+    rnics = [node for node in (cable.node_a, cable.node_b) if topology.is_rnic(node)]
+    return f"rnic:{rnics[0]}" if rnics else f"link:{cable.link}"
+
+
+def name_of(heap: Heap) -> tuple[str, IssueId | None]:
+    """Component and issue of a heap: the heaviest clue that knows the issue, else the heaviest.
+
+    Errors that a port counts are its cable's, whichever end of it is blamed otherwise.
+    """
+    informed = [clue for clue in heap.clues if clue.issue is not None]
+    informed.sort(key=lambda clue: clue.source != "counters")
+    best = informed[0] if informed else heap.clues[0]
+    return best.component, best.issue
