@@ -13,8 +13,8 @@ PositiveCount = Annotated[int, Meta(ge=1)]
 class PlannerParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """The budget, the shape of a probe, and how thoroughly paths are covered.
 
-    slot_s: least length of a slot, seconds: one train of probes and its replies (20 ms: a train takes well under 1 ms).
-    train_packets: packets per train, as agents send them.
+    slot_s: least length of a slot, seconds: one train of probes and its replies.
+    train_packets: most packets per train; agents send fewer where the packet budget holds fewer in a slot.
     packet_bytes: bytes of a packet on the wire.
     pps_per_rnic: packets per second that an RNIC may send and answer; stretches the slots.
     link_gbps: rate of the slowest link that probes cross.
@@ -37,9 +37,9 @@ class PlannerParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     slot_s: Positive = 0.02
-    train_packets: PositiveCount = 10
+    train_packets: PositiveCount = 200
     packet_bytes: PositiveCount = 128
-    pps_per_rnic: Positive = 200.0
+    pps_per_rnic: Positive = 4000.0
     link_gbps: Positive = 200.0
     link_share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.001
     probes_per_slot: PositiveCount = 1

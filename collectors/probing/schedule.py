@@ -161,4 +161,4 @@ def own_probes(plan: ProbePlan, own: frozenset[str]) -> tuple[OwnProbe, ...]:
 def train_size(plan: ProbePlan, slot_s: float, wanted: int) -> int:
     """Packets of a train: what is wanted, and at least one, as far as the plan's rate allows within a slot."""
     pps = plan.budget.pps_per_rnic
-    return wanted if pps is None else max(1, min(wanted, int(pps * slot_s + 1e-6)))
+    return wanted if pps is None else max(1, min(wanted, int(pps * slot_s / plan.probes_per_slot + 1e-6)))

@@ -46,7 +46,7 @@ class Plan:
     """Probes of one job as columns (member numbers, offset in the round), in order of offset.
 
     ``sports``: source ports, a column per turn of ``turn_rounds`` rounds; ``epoch_s``: rounds begin at multiples of
-    ``round_s`` after minus that; ``alternate``: odd rounds swap the ends.
+    ``round_s`` after minus that; ``alternate``: odd rounds swap the ends; ``packets``: most of a train, 0 = any.
     """
 
     job: str
@@ -59,6 +59,7 @@ class Plan:
     turn_rounds: int = 1
     epoch_s: float = 0.0
     alternate: bool = False
+    packets: int = 0
 
     def during(self, second: int) -> Probes:
         """The probes within [second, second + 1)."""
@@ -91,7 +92,17 @@ def plan_of(message: ProbePlan, numbers: Mapping[str, int], epoch_s: float = 0.0
                 rows.append((numbers[src], numbers[dst], round_s * n / count + jitter_s))
                 ports.append((sport, *later.get((src, dst), (sport,) * (turns - 1))))
     turn_rounds = message.turns.turn_rounds if message.turns else 1
-    return _plan(message.job, message.version, round_s, rows, ports, turn_rounds, epoch_s, message.alternate)
+    return _plan(
+        message.job, message.version, round_s, rows, ports, turn_rounds, epoch_s, message.alternate, _packets(message)
+    )
+
+
+def _packets(message: ProbePlan) -> int:
+    """As many packets as the budget of an RNIC holds in a slot, at least one; 0 = any."""
+    pps, slots = message.budget.pps_per_rnic, max(len(message.slots), 1)
+    if pps is None:
+        return 0
+    return max(1, int(pps * message.expected.round_s / slots / message.probes_per_slot + 1e-6))
 
 
 def true_pairs(world: World, second: float, version: int) -> list[Plan]:

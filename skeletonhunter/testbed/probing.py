@@ -18,7 +18,7 @@ from skeletonhunter.testbed.agents import Sidecars
 from skeletonhunter.testbed.effects import Effects
 from skeletonhunter.testbed.flows import FlowLedger
 from skeletonhunter.testbed.physics import Outcome, Queues, Trains, fly
-from skeletonhunter.testbed.plans import Probes
+from skeletonhunter.testbed.plans import Plan, Probes
 from skeletonhunter.testbed.producers import Clocks, Line, Registry, Stream
 from skeletonhunter.testbed.world import World
 
@@ -61,27 +61,28 @@ class Prober:
             probes = plan.during(second)
             probes = probes.only(follows[probes.src] & self._up(probes.src, probes.at_s))
             if len(probes.src):
-                lines += self._probe(second, probes, plan.version)
+                lines += self._probe(second, probes, plan)
         return lines
 
     def _up(self, member: np.ndarray, at_s: np.ndarray) -> np.ndarray:
         up: np.ndarray = (self.ready_s[member] <= at_s) & (at_s < self.gone_s[member])
         return up
 
-    def _probe(self, second: int, probes: Probes, version: int) -> list[Line]:
+    def _probe(self, second: int, probes: Probes, plan: Plan) -> list[Line]:
         probes = probes.only(np.lexsort((probes.at_s, probes.src)))
         src, dst, sport, at_s = probes.src, probes.dst, probes.sport, probes.at_s
         path = self.world.paths.look_up(src, dst, sport, self.world.paths.epoch_at(second))
         trains = Trains(src, dst, path, sport, at_s)
         ready = self._up(dst, at_s)
-        sent = np.where(ready, self.world.scenario.probes_per_train, 0)
+        train = self.world.scenario.probes_per_train
+        sent = np.where(ready, min(train, plan.packets or train), 0)
         outcome = fly(trains, sent, self.world.paths, self.suffered, self.queues, self.rng)
         if self.amend is not None:
             outcome = self.amend(trains, outcome)
         delays = self._delays(trains, sent, second)
         self.touched = self.touched + np.array(outcome.touched, dtype=int)
         self.flows.add_trains(trains, sent - outcome.lost, sent, second)
-        return self._report(second, trains, _Results(outcome, sent, ready, *delays), version)
+        return self._report(second, trains, _Results(outcome, sent, ready, *delays), plan.version)
 
     def _delays(self, trains: Trains, sent: np.ndarray, second: int) -> tuple[np.ndarray, np.ndarray]:
         """Delays (us) of prober and responder; starved agents also lose probes before they are sent (in place)."""

@@ -30,7 +30,7 @@ BOUNDS = st.fixed_dictionaries(
         "targets_per_rnic": st.sampled_from([None, 1, 3]),
         "directions": st.sampled_from(["both", "alternate"]),
         "probes_per_slot": st.integers(1, 2),
-        "pps_per_rnic": st.sampled_from([100.0, 200.0]),
+        "pps_per_rnic": st.sampled_from([2000.0, 4000.0]),
         "alpha": st.integers(1, 3),
         "rotate_s": st.sampled_from([5.0, 300.0]),
         "whole_after_s": st.sampled_from([1.0, 4.0]),

@@ -176,12 +176,12 @@ def test_what_the_budget_leaves_out_is_listed_and_has_its_turn() -> None:
 
 
 def test_the_busiest_link_stretches_the_slots_and_the_round_still_fits() -> None:
-    bounds: dict[str, Any] = {"link_gbps": 0.001, "link_share": 0.1, "pps_per_rnic": 1000.0}
+    bounds: dict[str, Any] = {"link_gbps": 0.02, "link_share": 0.1, "pps_per_rnic": 20_000.0}
     loose, tight = started(SMALL, **bounds), started(SMALL, round_s=1.0, **bounds)
     assert loose.plan.coverage is not None
     slot_s = loose.plan.expected.round_s / len(loose.plan.slots)
-    bits = loose.plan.coverage.most_per_slot * 10 * 128 * 8
-    assert slot_s == pytest.approx(bits / 1e5)
+    bits = loose.plan.coverage.most_per_slot * 200 * 128 * 8
+    assert slot_s == pytest.approx(bits / 2e6)
     assert loose.plan.expected.round_s > 1.0 >= tight.plan.expected.round_s
     assert tight.plan.left_out_count > 0
 

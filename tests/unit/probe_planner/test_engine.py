@@ -143,9 +143,9 @@ def test_switched_off_or_ended_is_an_empty_plan(values: tuple[EndpointMap | Skel
 
 
 def test_the_budget_is_kept_and_stated() -> None:
-    parameters = PlannerParameters(round_s=0.2, pps_per_rnic=500.0, targets_per_rnic=3, directions="alternate")
+    parameters = PlannerParameters(round_s=0.2, pps_per_rnic=10_000.0, targets_per_rnic=3, directions="alternate")
     for plan in plans(endpoint_map(SHAPE), skeleton(1), parameters=parameters):
-        assert (plan.budget.round_s, plan.budget.pps_per_rnic, plan.budget.targets_per_rnic) == (0.2, 500.0, 3)
+        assert (plan.budget.round_s, plan.budget.pps_per_rnic, plan.budget.targets_per_rnic) == (0.2, 10_000.0, 3)
         assert plan.expected.round_s <= 0.2
         names = [name for pair in directed(plan) for name in pair]
         assert max(names.count(name) for name in names) <= 3
