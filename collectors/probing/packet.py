@@ -22,7 +22,7 @@ anything. All kinds are of one length, so an answer is never larger than what as
 through a responder. The key keeps strangers from asking and answering; it hides nothing and a recorded request can be
 sent again, which costs one reply within the responder's rate limit.
 
-Cost: 3 us to write, 4 us to read, 3 us more each with a key.
+Cost: 0.4 us to write or read, 0.9 us more with a key.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ in, beside the packet. ``IP_RECVERR`` puts ICMP answers into the same queue: tim
 root), port or host unreachable. ``SO_MEMINFO`` counts what was dropped because nobody looked. All instants are
 nanoseconds of CLOCK_REALTIME.
 
-IPv4 and IPv6. Cost: 8 us a packet sent, 6 us received, 8 us for its send stamp.
+IPv4 and IPv6. Cost, on loopback: 14 us for a probe sent, its stamp and its arrival; 8.5 us for an answer and its
+arrival.
 """
 
 from __future__ import annotations
@@ -180,6 +181,8 @@ class UdpSocket:
 
 def _instant(value: bytes) -> int | None:
     """The software stamp of an SCM_TIMESTAMPING, None if it is empty."""
+    if len(value) < TIMESPEC.size:
+        return None
     seconds, nanoseconds = TIMESPEC.unpack_from(value)
     return int(seconds) * 1_000_000_000 + int(nanoseconds) or None
 
