@@ -12,7 +12,7 @@ from pathlib import Path
 
 from collectors.rnic.counter_text import Unread, parse_counter, reason_of
 
-LENGTH = 4096
+LENGTH, COUNTER_LENGTH = 4096, 128
 KEPT_OPEN = 600
 """Most file descriptors that attributes hold together (but urgent ones): the usual limit of a process is 1,024."""
 
@@ -53,6 +53,8 @@ class Attribute:
     def counter(self) -> int | Unread:
         """The content as a counter, or why there is none."""
         try:
+            if self._fd >= 0:
+                return parse_counter(os.pread(self._fd, COUNTER_LENGTH, 0))
             return parse_counter(self.read())
         except OSError as error:
             return reason_of(error)

@@ -15,6 +15,7 @@ from collectors.rnic.bursts import BurstDetector, Sensing
 from collectors.rnic.following import Cards, identity
 from collectors.rnic.placement import Placement, Placements
 from collectors.rnic.port_reading import ByteReader
+from collectors.rnic.rhythm import Rhythm
 from collectors.rnic.settings import RnicSettings
 
 BYTES_S_PER_GBPS = 125e6
@@ -38,6 +39,7 @@ class RnicBursts:
 
     def __init__(self, placements: Placements, cards: Cards, settings: RnicSettings) -> None:
         self.period_s = settings.burst_sample_s
+        self._rhythm = Rhythm(settings.burst_sample_s)
         self._placements, self._cards, self._settings = placements, cards, settings
         self._current: tuple[Placement, ...] = ()
         self._generation = -1
@@ -48,6 +50,7 @@ class RnicBursts:
     def collect(self, now: Now) -> Iterable[Observed]:
         """One sample of every port; messages when they are due."""
         observed: list[Observed] = []
+        self.period_s = self._rhythm.next_s(now.t_us)
         placements = tuple(self._placements())
         generation = self._cards.look(now.mono_us)
         if generation != self._generation or placements != self._current:
@@ -56,7 +59,7 @@ class RnicBursts:
             self._open()
         t_us, mono_us = now.t_us, now.mono_us
         for one in self._ports:
-            tx, rx = one.reader.read(mono_us)
+            tx, rx = one.reader.read()
             if tx is not None or rx is not None:
                 one.heard = True
                 one.detector.sample(t_us, mono_us, tx, rx)

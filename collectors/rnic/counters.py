@@ -4,6 +4,7 @@ A message holds the samples of some seconds of one container (``RnicSettings``):
 every further counter of the port under its kernel's name, statistics of the network device that tell of priorities,
 pauses and lanes (raw ``ethtool -S`` names, at the newest sample of a message only), and ``driver_epoch``, which grows
 when the driver was loaded again or the card was reset; all counters begin anew then (see ``meters``).
+Samples are taken at whole seconds of the host's clock (see ``rhythm``).
 
 What could not be read is null, and why is told by a device event ``counters_unreadable`` (severity info): absent
 functions of a driver are no fault. What the counters say by themselves is told as hints (see ``findings``). A device
@@ -24,6 +25,7 @@ from collectors.rnic.following import Cards, identity
 from collectors.rnic.placement import Placement, Placements, by_container
 from collectors.rnic.port_reading import PortReader
 from collectors.rnic.reports import device_event, rnic_id
+from collectors.rnic.rhythm import Rhythm
 from collectors.rnic.settings import RnicSettings
 
 TELL_AGAIN_US = 60_000_000
@@ -50,6 +52,7 @@ class RnicCounters:
         self, placements: Placements, cards: Cards, settings: RnicSettings, statistics: Statistics | None = None
     ) -> None:
         self.period_s = settings.counters_s
+        self._rhythm = Rhythm(settings.counters_s)
         self._placements, self._settings, self._statistics = placements, settings, statistics
         self._cards, self._generation = cards, -1
         self._current: tuple[Placement, ...] = ()
@@ -65,6 +68,7 @@ class RnicCounters:
     def collect(self, now: Now) -> Iterable[Observed]:
         """One sample of everything; messages when they are due."""
         observed: list[Observed] = []
+        self.period_s = self._rhythm.next_s(now.t_us)
         placements = tuple(self._placements())
         generation = self._cards.look(now.mono_us)
         if generation != self._generation or placements != self._current:

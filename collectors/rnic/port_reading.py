@@ -108,11 +108,10 @@ class ByteReader:
         """Reads both counters, the part that has to be quick."""
         self.raw = (self.sent.read(), self.received.read())
 
-    def read(self, mono_us: int) -> tuple[int | None, int | None]:
+    def read(self) -> tuple[int | None, int | None]:
         """Cumulative bytes sent and received now; a reset shows as a decrease."""
         self.take_raw()
-        sent = self.sent.meter.take_bytes(self.raw[0], mono_us, None, False)
-        return sent, self.received.meter.take_bytes(self.raw[1], mono_us, None, False)
+        return self.sent.meter.take(self.raw[0]), self.received.meter.take(self.raw[1])
 
     def close(self) -> None:
         """Lets go of the files."""

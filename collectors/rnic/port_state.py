@@ -226,7 +226,7 @@ class PortState:
 
     def _is_busy(self, now: Now) -> bool:
         """Whether the port moved data since the last look."""
-        sent, received = self._bytes.read(now.mono_us)
+        sent, received = self._bytes.read()
         known, self._moved = self._moved, None
         if sent is None or received is None:
             return False
