@@ -1,0 +1,56 @@
+"""A short run of the fuzzer over all parsers of this part, that it can fail, and what an import loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.unit.collectors.events import fuzz_texts
+
+LOADED = """
+import sys
+before = set(sys.modules)
+import collectors.flows.collector, collectors.events.checks, collectors.events.kernel_log, collectors.events.log_files
+import collectors.events.lldp, collectors.events.runtime, collectors.switches.gnmi, collectors.switches.sonic
+import collectors.clocks.watch
+ours = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(*sorted(name for name in ours if name not in sys.stdlib_module_names))
+"""
+
+
+def test_no_parser_raises_on_random_inputs() -> None:
+    assert fuzz_texts.fuzz(24_000, seed=7) == (24_000, "")
+
+
+def test_every_parser_has_texts_that_it_knows() -> None:
+    """A fuzzer whose seeds nobody understands would try nothing."""
+    texts = fuzz_texts.seeds()
+    for name, (parse, may_refuse) in fuzz_texts.PARSERS.items():
+        results = []
+        for text in texts:
+            try:
+                results.append(parse(text))
+            except ValueError:
+                assert may_refuse, name
+        empty = parse_empty(parse)
+        assert any(result != empty for result in results), name
+
+
+def parse_empty(parse: fuzz_texts.Parser) -> object:
+    try:
+        return parse("")
+    except ValueError:
+        return None
+
+
+def test_the_fuzzer_finds_a_parser_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz_texts, "PARSERS", {"float": (float, False)})
+    tried, wrong = fuzz_texts.fuzz(1_000, seed=7)
+    assert tried < 1_000 and wrong.startswith("float: ValueError")
+
+
+def test_these_parts_load_nothing_heavy() -> None:
+    loaded = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True).stdout.split()
+    assert set(loaded) <= {"collectors", "msgspec", "schemas", "typing_extensions"}, "the last one comes with msgspec"
