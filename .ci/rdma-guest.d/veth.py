@@ -1,0 +1,76 @@
+"""Two RNICs joined by a wire: loss, delay, a moved GID and a broken queue pair, against what the kernel itself says."""
+
+from __future__ import annotations
+
+import subprocess
+
+from agents import plan
+from guest import check, dropped, fast_rtt_us, one_way, replies, say, settle, sh, two_agents
+
+from collectors.probing import ProbingSettings
+from collectors.probing.rdma import RdmaTransport
+
+TRAINS = 100
+LOSS = 0.05
+
+driver = two_agents(("10.1.0.1", "10.1.0.2"), ProbingSettings(timeout_s=1.0, give_up_s=3.0))
+driver.probers[1].take_plan(plan([(1, 2)], slot_s=0.2))
+
+healthy = replies(driver, 20)
+before_us = fast_rtt_us(healthy)
+sent, lost, late = one_way(healthy)
+check({r.kind for r in healthy} == {"rdma"}, "probes go over RDMA")
+check(lost == 0, f"healthy: {sent} sent, {lost} lost, {late} late, RTT from {before_us:.0f} us")
+check({r.timestamps for r in healthy} == {"software"}, "the result says that Soft-RoCE has no hardware time stamps")
+
+dump = subprocess.Popen(
+    ["tcpdump", "-Z", "root", "-i", "va", "-n", "-l", "-c", "20", "udp dst port 4791"],
+    stdout=subprocess.PIPE,
+    text=True,
+)
+ports = {r.sport for r in replies(driver, 5)}
+seen = {int(line.split()[2].rpartition(".")[2]) for line in dump.communicate()[0].splitlines()}
+check(seen == ports, f"the source port of the results is the one on the wire: {ports}, {seen}")
+
+# RDMA packets alone go through netem: its drops are exactly the lost probes, since nothing of agent 2 leaves there
+sh("tc qdisc add dev va root handle 1: prio")
+sh("tc qdisc add dev va parent 1:3 handle 30: netem loss 5%")
+sh("tc filter add dev va parent 1: protocol ip u32 match ip dport 4791 0xffff flowid 1:3")
+found = replies(driver, TRAINS, 90.0)
+driver.probers[1].take_plan(plan([], version=2, mode="disabled"))
+found += settle(driver)
+sent, lost, late = one_way(found)
+kernel = dropped("va", "30:")
+spread = 4.0 * (sent * LOSS * (1 - LOSS)) ** 0.5
+check(sent >= 1000, f"{sent} probes sent through 5 % loss")
+check(abs(lost - kernel) <= 1, f"{lost} probes found lost, the kernel dropped {kernel} packets; {late} late")
+check(abs(lost - sent * LOSS) <= spread, f"{lost} lost of {sent} is 5 % within 4 sigma ({spread:.0f})")
+
+sh("tc qdisc replace dev va root netem delay 10ms")
+driver.probers[1].take_plan(plan([(1, 2)], version=3, slot_s=0.2))
+replies(driver, 12)
+added_us = fast_rtt_us(replies(driver, 20)) - before_us
+check(8_000.0 < added_us < 25_000.0, f"an added delay of 10 ms is found: RTTs rise by {added_us:.0f} us")
+sh("tc qdisc del dev va root")
+
+rdma = next(iter(driver.probers[1]._sender.lanes.values())).transports["rdma"]
+assert isinstance(rdma, RdmaTransport) and rdma.gid is not None and rdma._port is not None
+index = rdma.gid.index
+sh("ip addr del 10.1.0.1/24 dev va; ip addr add 10.1.0.77/24 dev va; ip addr add 10.1.0.1/24 dev va")
+sh("ip route replace 10.1.0.2 dev va table 101 src 10.1.0.1")
+driver.run(lambda: rdma.gid.index != index)
+replies(driver, 12)
+sent, lost, _ = one_way(replies(driver, 10))
+check(lost == 0, f"our GID moved from entry {index} to {rdma.gid.index}: read again, {sent} probes answered")
+
+enums = rdma._port._verbs
+for pair in rdma._port._pairs:
+    attributes = enums.qp.QPAttr(qp_state=enums.constant("IBV_QPS_ERR"))
+    pair.modify(attributes, enums.constant("IBV_QP_STATE"))
+broken = rdma._port
+driver.run(lambda: rdma._port not in (None, broken))
+found = replies(driver, 15)
+sent, lost, _ = one_way(found)
+check(lost == 0, f"queue pairs in error were made anew: {sent} probes answered afterwards, none counted as lost")
+say(f"agent 1: {driver.probers[1].tally}; agent 2: {driver.probers[2].report()}")
+driver.close()
