@@ -57,6 +57,7 @@ class AgentKafkaSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     librdkafka: goes to confluent-kafka as it is; security belongs here.
     spool: folder for what waits while Kafka is away; of this agent alone.
     spool_mb: megabytes that may wait there; beyond it the oldest messages are dropped, counted and reported.
+    renew_s: seconds without any confirmation after which a new producer tries; beyond it messages may arrive twice.
     stop_s: seconds that a stopping agent gives Kafka; what is left waits in the spool for the next run.
     """
 
@@ -67,6 +68,7 @@ class AgentKafkaSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     librdkafka: dict[str, str | int | float | bool] = {}
     spool: Text = "/var/lib/skeletonhunter/spool"
     spool_mb: Annotated[float, Meta(ge=1.0, le=100_000.0)] = 256.0
+    renew_s: Annotated[float, Meta(ge=5.0, le=86400.0)] = 300.0
     stop_s: Annotated[float, Meta(ge=0.0, le=60.0)] = 5.0
 
 

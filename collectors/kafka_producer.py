@@ -68,7 +68,15 @@ class KafkaProducer:
         """See ``ProducerPort``."""
         self._producer.poll(0)
         if self._is_broken:
-            self._replace()
+            self.renew()
+
+    def renew(self) -> None:
+        """See ``ProducerPort``."""
+        self._producer.purge(in_queue=True, in_flight=True, blocking=True)
+        self._producer.flush(1.0)
+        self._is_broken = False
+        self._producer = self._make()
+        log.warning("Kafka: a new producer takes over")
 
     def flush(self, patience_s: float) -> None:
         """See ``ProducerPort``."""
@@ -83,13 +91,6 @@ class KafkaProducer:
         if error.code() not in self._errors_said:
             self._errors_said.add(error.code())
             log.warning("Kafka: %s", error.str())
-
-    def _replace(self) -> None:
-        self._producer.purge(in_queue=True, in_flight=True, blocking=True)
-        self._producer.flush(1.0)
-        self._is_broken = False
-        self._producer = self._make()
-        log.warning("Kafka: the producer was replaced by a new one")
 
     def _fate_of(self, error: Any) -> Fate:
         kafka_error = self._kafka.KafkaError

@@ -7,9 +7,10 @@ confirmations make room; only when the spool is empty do messages go directly ag
 of the agent
 itself loses no more than the last seconds before an outage was noticed.
 
-Unconfirmed messages are kept here too: if the producer breaks for good (a broker that forgot it), it is replaced and
-they are sent again, in order; when the agent stops while Kafka is away they go to the front of the spool. Then some may
-arrive twice, and readers recognise them by producer, boot and seq.
+Unconfirmed messages are kept here too: if the producer breaks for good, or gets nothing confirmed for ``renew_s`` (a
+broker that forgot it may refuse it for ever), it is replaced and they are sent again, in order; when the agent stops
+while Kafka is away they go to the front of the spool. Then some may arrive twice, and readers recognise them by
+producer, boot and seq.
 
 What can't be sent is counted in ``dropped``: a message that is too large; one for a topic that is not there (the topic
 is left alone for ``BARRED_S``, the others are not held up); what the spool had no room for.
@@ -35,6 +36,7 @@ STALL_S = 5.0
 BARRED_S = 60.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
 CALM_S, BUSY_S = 0.5, 0.05
+RENEW_S = 300.0
 
 
 class Fate(Enum):
@@ -59,6 +61,9 @@ class ProducerPort(Protocol):
     def serve(self) -> None:
         """Calls the reports that are there; replaces a producer that is broken."""
 
+    def renew(self) -> None:
+        """Begins anew: what is under way is reported as failed, though the broker may have it."""
+
     def flush(self, patience_s: float) -> None:
         """Waits until everything is confirmed, or for ``patience_s``."""
 
@@ -78,9 +83,10 @@ class _Unconfirmed:
 class Publisher:
     """Sends messages through ``producer``, keeps them in ``spool`` while that can't."""
 
-    def __init__(self, producer: ProducerPort, spool: Spool) -> None:
+    def __init__(self, producer: ProducerPort, spool: Spool, renew_s: float = RENEW_S) -> None:
         self.producer = producer
         self.spool = spool
+        self.renew_s = renew_s
         self._refused = 0
         self._held: deque[_Unconfirmed] = deque()
         self._bytes = 0
@@ -122,6 +128,9 @@ class Publisher:
         self._now = now
         self.producer.serve()
         self._settle()
+        if self._is_stuck():
+            log.warning("nothing was confirmed for %.0f s: a new producer tries", self.renew_s)
+            self.producer.renew()
         if self._is_failing:
             self._send_again()
         while self._has_room() and (found := self.spool.read()):
@@ -148,6 +157,12 @@ class Publisher:
         if self._is_failing or self._bytes >= MOST_BYTES:
             return False
         return not self._held or self._now.mono_us - self._held[0].sent_us < STALL_S * SECOND_US
+
+    def _is_stuck(self) -> bool:
+        oldest = self._held[0] if self._held else None
+        return (
+            oldest is not None and oldest.fate is None and self._now.mono_us - oldest.sent_us > self.renew_s * SECOND_US
+        )
 
     def _send(self, item: _Unconfirmed) -> None:
         item.fate, item.sent_us = None, self._now.mono_us

@@ -86,7 +86,7 @@ def build_agent(settings: AgentSettings, loop: Loop) -> tuple[Agent, Callable[[]
     residents = Residents(host, who.container, settings.maps.devices)
     site = Site(settings, host, residents)
     spool = Spool(Path(kafka.spool), round(kafka.spool_mb * 1e6))
-    publisher = Publisher(KafkaProducer(kafka.url, kafka.prefix, kafka.librdkafka), spool)
+    publisher = Publisher(KafkaProducer(kafka.url, kafka.prefix, kafka.librdkafka), spool, kafka.renew_s)
     clock, watch = clock_piece(site)
     stamper = Stamper(name, new_boot(loop.clocks()), who.fabric, lambda: watch.clock(loop.clocks().mono_us))
     plan = HealthPlan(agent=name, host=host, heartbeat_s=who.heartbeat_s, budget_percent=who.cpu_percent)

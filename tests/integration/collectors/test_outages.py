@@ -36,10 +36,10 @@ burst_message_s = 1.0
 """
 
 
-def settings_on(broker: Broker, folder: Path) -> Path:
+def settings_on(broker: Broker, folder: Path, more: str = "") -> Path:
     make_cards(folder / "sys", 2)
     publish(broker.address, "endpoint-map", "j-1", job_map([0], rnics=2))
-    return settings_file(folder, 0, broker.address, ["rnic-counters", "rnic-bursts", "rnic-state"], QUICK)
+    return settings_file(folder, 0, broker.address, ["rnic-counters", "rnic-bursts", "rnic-state"], more + QUICK)
 
 
 def wait_until(condition: object, patience_s: float = PATIENCE_S) -> None:
@@ -107,8 +107,8 @@ def test_an_agent_that_is_restarted_in_an_outage_loses_nothing(own_broker: Broke
 
 
 def test_a_broker_that_forgot_everything_gets_what_comes_in_order(own_broker: Broker, tmp_path: Path) -> None:
-    """The broker does not know the producer any more; what it had confirmed is lost with it, nothing else."""
-    settings = settings_on(own_broker, tmp_path)
+    """The embedded broker then refuses the producer for ever; what it had confirmed is lost with it, nothing else."""
+    settings = settings_on(own_broker, tmp_path, "renew_s = 10")
     with agent(settings) as running:
         before = read_healthy(own_broker, 3)
         own_broker.begin_again()

@@ -17,6 +17,8 @@ class SmallBroker:
     def __init__(self) -> None:
         self.log: list[Stamped] = []
         self.is_there = True
+        self.forgot_us = False
+        self.renewed = 0
         self.room = 10_000
         self.missing: set[str] = set()
         self.largest = 1_000_000
@@ -28,7 +30,7 @@ class SmallBroker:
         self._queue.append((stamped, report))
 
     def serve(self) -> None:
-        while self.is_there and self._queue:
+        while self.is_there and not self.forgot_us and self._queue:
             stamped, report = self._queue.popleft()
             if stamped.topic in self.missing:
                 report(Fate.NO_TOPIC, "unknown topic")
@@ -37,6 +39,11 @@ class SmallBroker:
             else:
                 self.log.append(stamped)
                 report(Fate.CONFIRMED, "")
+
+    def renew(self) -> None:
+        self.renewed += 1
+        self.forgot_us = False
+        self.break_down()
 
     def flush(self, patience_s: float) -> None:
         self.serve()

@@ -110,6 +110,24 @@ def test_a_producer_that_breaks_is_resent_in_order(bench: Bench) -> None:
     assert bench.broker.log == bench.sent[:3] + bench.sent  # the first three twice, which seq tells
 
 
+def test_a_producer_that_gets_nowhere_is_replaced(bench: Bench) -> None:
+    bench.broker.forgot_us = True
+    for number in range(400):
+        bench.publish(message(number))
+        bench.run(1.0)
+    bench.run(5.0)
+    assert bench.broker.log == bench.sent
+    assert bench.broker.renewed == 1
+
+
+def test_an_outage_of_four_minutes_renews_nothing(bench: Bench) -> None:
+    bench.broker.is_there = False
+    for number in range(240):
+        bench.publish(message(number))
+        bench.run(1.0)
+    assert bench.broker.renewed == 0
+
+
 def test_a_missing_topic_holds_up_nobody(bench: Bench) -> None:
     bench.broker.missing = {"flow-tables"}
     for number in range(100):

@@ -101,7 +101,9 @@ def test_actions(actions: str, deed: Deed) -> None:
 
 
 def test_matches_keep_the_inner_addresses_apart_from_the_tunnels() -> None:
-    match = parse_match("tunnel(src=192.0.2.1,dst=192.0.2.2),in_port(4/0xffff),ipv6(src=fd00::1,dst=fd00::/64,proto=17)")
+    match = parse_match(
+        "tunnel(src=192.0.2.1,dst=192.0.2.2),in_port(4/0xffff),ipv6(src=fd00::1,dst=fd00::/64,proto=17)"
+    )
     assert match == Match(
         in_port="4",
         protocol=17,

@@ -155,7 +155,9 @@ def test_stages_of_other_ports_and_addresses_do_not_follow() -> None:
 
 
 def test_a_loop_of_recirculations_ends() -> None:
-    loop = "\n".join(line(roce("vf0_rep", recirc=f"0x{n}"), f"recirc(0x{(n + 1) % 3})", ufid=f"aaaaaaa{n}") for n in (0, 1, 2))
+    loop = "\n".join(
+        line(roce("vf0_rep", recirc=f"0x{n}"), f"recirc(0x{(n + 1) % 3})", ufid=f"aaaaaaa{n}") for n in (0, 1, 2)
+    )
     found = chains(parse_dump(loop)[0])
     assert all(len(chain.stages) <= 3 for chain in found) and all(chain.open_end for chain in found)
 

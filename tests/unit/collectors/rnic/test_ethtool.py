@@ -57,9 +57,6 @@ def test_any_answer_is_survived(names: bytes, total: int, values: bytes) -> None
 
 def test_devices_of_this_machine_are_asked_and_those_without_statistics_give_none() -> None:
     ethtool = Ethtool()
-    try:
-        assert ethtool.read("lo") == {} == ethtool.read("no-such-device-x")
-        for name in sorted(path.name for path in Path("/sys/class/net").iterdir()):
-            assert all(is_telling(key) and 0 <= value < 2**64 for key, value in ethtool.read(name).items())
-    finally:
-        ethtool.close()
+    assert ethtool.read("lo") == {} == ethtool.read("no-such-device-x")
+    for name in sorted(path.name for path in Path("/sys/class/net").iterdir()):
+        assert all(is_telling(key) and 0 <= value < 2**64 for key, value in ethtool.read(name).items())
