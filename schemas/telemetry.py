@@ -167,6 +167,14 @@ KNOWN_DEVICE_EVENTS = frozenset(
         "hugepage_mismatch",
         "agent_exit",
         "clock_step",
+        "module_error",
+        "limits_exceeded",
+        "fw_command_failed",
+        "qp_error",
+        "mtu_mismatch",
+        "speed_degraded",
+        "neighbour_changed",
+        "carrier",
         "unknown",
     }
 )
