@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
 
     from schemas.probing import ProbePlan
@@ -28,8 +30,13 @@ def plan(
     round_s: Annotated[float | None, typer.Option(help="Longest round that is wanted, seconds.")] = None,
     pps: Annotated[float | None, typer.Option(help="Packets per second that an RNIC may send and answer.")] = None,
     targets: Annotated[int | None, typer.Option(help="Most peers of an endpoint.")] = None,
+    per_slot: Annotated[int | None, typer.Option(help="Probes that an RNIC takes part in at a time.")] = None,
+    alpha: Annotated[int | None, typer.Option(help="Probe paths that should cross each link.")] = None,
     directions: Annotated[Directions | None, typer.Option(help="Probe pairs from both ends or from one.")] = None,
     history: Annotated[bool, typer.Option(help="Every version, not only the last one.")] = False,
+    plots: Annotated[
+        Path | None, typer.Option(help="Draw each schedule, RNIC x slot, into this folder (needs the extra plots).")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON: one object, or a list if there are more.")
@@ -39,15 +46,22 @@ def plan(
     from rich.console import Console
 
     from skeletonhunter.cli.inspection import chosen, look_at, print_values
+    from skeletonhunter.cli.printing import need_matplotlib
 
+    if plots:
+        need_matplotlib()
     flags = {
         "parameters.planner.round_s": round_s,
         "parameters.planner.pps_per_rnic": pps,
         "parameters.planner.targets_per_rnic": targets,
+        "parameters.planner.probes_per_slot": per_slot,
+        "parameters.planner.alpha": alpha,
         "parameters.planner.directions": directions.value if directions else None,
     }
-    found = look_at(recording, ("skeleton", "planner"), config, flags)
+    found = look_at(recording, ("skeleton", "detection", "fabric", "planner"), config, flags)
     plans = chosen(found.plans, job, history, recording)
+    if plots:
+        _draw(plans, plots)
     if as_json:
         print_values(plans)
         return
@@ -55,38 +69,74 @@ def plan(
         Console().print(render_plan(version))
 
 
+def _draw(plans: Sequence[ProbePlan], folder: Path) -> None:
+    from skeletonhunter.planning.picture import plot_schedule
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for version in plans:
+        plot_schedule(version, folder / f"{version.job}-{version.version:03d}.png")
+
+
 def render_plan(version: ProbePlan) -> Table:
     """A plan as a table of two columns."""
-    from collections import Counter
-
     from rich.table import Table
 
     table = Table(title=f"{version.job}: {version.mode} plan, version {version.version}", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    probes = Counter(end for slot in version.slots for src, dst, _ in slot for end in (src, dst))
-    busiest = max(probes.values(), default=0)
+    for name, text in (*_schedule_rows(version), *_coverage_rows(version), *_rest_rows(version)):
+        table.add_row(name, text)
+    return table
+
+
+def _schedule_rows(version: ProbePlan) -> list[tuple[str, str]]:
+    expected = version.expected
+    least = round(expected.lower_bound_s / expected.round_s * len(version.slots)) if expected.round_s else 0
     sizes = [len(slot) for slot in version.slots]
-    left_out = Counter(exclusion.why for exclusion in version.excluded)
     budget = version.budget
-    rows = (
+    return [
         ("skeleton", "none" if version.skeleton_version is None else f"version {version.skeleton_version}"),
-        ("slots", f"{len(sizes)}, at least {busiest} are needed: the busiest endpoint is in so many probes"),
-        ("round", f"{version.expected.round_s:g} s, at least {version.expected.lower_bound_s:g} s"),
+        ("slots", f"{len(sizes)}; the busiest endpoint's pairs need at least {least}"),
+        ("round", f"{expected.round_s:g} s, at least {expected.lower_bound_s:g} s"),
         (
             "probes",
-            f"{version.expected.probes} per round, {min(sizes, default=0)} to {max(sizes, default=0)} in a slot",
+            f"{expected.probes} per round, {min(sizes, default=0)} to {max(sizes, default=0)} in a slot",
         ),
         (
             "budget",
             f"round {_limit(budget.round_s, ' s')}, {_limit(budget.pps_per_rnic, ' packets/s')} per RNIC, "
             f"{_limit(budget.targets_per_rnic, ' targets')} per endpoint",
         ),
-        ("excluded", "; ".join(f"{count}: {why}" for why, count in sorted(left_out.items())) or "none"),
-    )
-    for name, text in rows:
-        table.add_row(name, text)
-    return table
+    ]
+
+
+def _coverage_rows(version: ProbePlan) -> list[tuple[str, str]]:
+    found = version.coverage
+    if found is None:
+        return [("links", "unknown: the recording has no fabric map")]
+    sure = "" if found.method == "hash" else f", each with {found.confidence:.0%} confidence"
+    text = f"{found.crossed} of {found.links} crossed, {found.crossed_alpha} by {found.alpha} or all there are{sure}"
+    rows = [("links", text)]
+    if found.told_apart is not None:
+        rows.append(("single failures", f"{found.told_apart} told apart, {found.classes} at best"))
+    if version.turns is not None:
+        turns = version.turns
+        rows.append(
+            ("turns", f"{turns.turns} of {turns.turn_rounds} rounds, in which {len(turns.changing)} ports change")
+        )
+    return rows
+
+
+def _rest_rows(version: ProbePlan) -> list[tuple[str, str]]:
+    from collections import Counter
+
+    excluded = Counter(exclusion.why for exclusion in version.excluded)
+    reasons = ", ".join(f"{why}" for why in sorted({each.why for each in version.left_out}))
+    return [
+        ("left out", f"{version.left_out_count} pairs: {reasons}" if version.left_out_count else "no pair"),
+        ("extra", f"{len(version.extra)} probes for {', '.join(version.suspects)}" if version.extra else "none"),
+        ("excluded", "; ".join(f"{count}: {why}" for why, count in sorted(excluded.items())) or "none"),
+    ]
 
 
 def _limit(value: float | None, unit: str) -> str:
