@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from collectors.rnic.attributes import read_text
-from collectors.rnic.port_text import first_line, parse_net_speed
+from collectors.rnic.port_text import first_line, parse_net_speed, parse_netdev
 
 
 class Member(Struct, frozen=True):
@@ -66,8 +66,8 @@ def bond_of(sys: str, netdev: str) -> str | None:
         return netdev
     events = read_text(f"{sys}/class/net/{netdev}/master/uevent") or ""
     for line in events.splitlines():
-        name = line.removeprefix("INTERFACE=").strip()
-        if line.startswith("INTERFACE=") and read_text(f"{sys}/class/net/{name}/bonding/slaves") is not None:
+        name = parse_netdev(line.removeprefix("INTERFACE="))
+        if line.startswith("INTERFACE=") and name and read_text(f"{sys}/class/net/{name}/bonding/slaves") is not None:
             return name
     return None
 
@@ -75,7 +75,7 @@ def bond_of(sys: str, netdev: str) -> str | None:
 def read_members(sys: str, bond: str) -> tuple[Member, ...] | None:
     """The members of a bond; None when that can't be read."""
     listed = read_text(f"{sys}/class/net/{bond}/bonding/slaves")
-    return None if listed is None else tuple(_member(sys, name) for name in listed.split() if "/" not in name)
+    return None if listed is None else tuple(_member(sys, name) for name in listed.split() if parse_netdev(name))
 
 
 def _member(sys: str, name: str) -> Member:

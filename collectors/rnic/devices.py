@@ -20,7 +20,7 @@ from typing import Literal
 from msgspec import Struct
 
 from collectors.rnic.attributes import names_in, read_text
-from collectors.rnic.port_text import first_line, parse_guid, parse_pci_address
+from collectors.rnic.port_text import first_line, parse_guid, parse_netdev, parse_pci_address
 
 Kind = Literal["physical", "virtual", "bond", "soft"]
 
@@ -145,10 +145,10 @@ def _driver(folder: str, name: str) -> str | None:
 def _netdev(folder: str, port: int) -> str:
     """The network device of a port: by its first GID, the soft device's parent, or the PCI function."""
     for index in ("0", "1", "2", "3"):
-        name = first_line(read_text(f"{folder}/ports/{port}/gid_attrs/ndevs/{index}") or "")
+        name = parse_netdev(read_text(f"{folder}/ports/{port}/gid_attrs/ndevs/{index}") or "")
         if name:
             return name
-    parent = first_line(read_text(f"{folder}/parent") or "")
+    parent = parse_netdev(read_text(f"{folder}/parent") or "")
     if parent:
         return parent
     candidates = names_in(f"{folder}/device/net")

@@ -69,7 +69,6 @@ class Ethtool:
     """Asks the kernel; remembers names."""
 
     def __init__(self) -> None:
-        self._socket: socket.socket | None = None
         self._known: dict[str, Statistics] = {}
 
     def read(self, netdev: str) -> dict[str, int]:
@@ -79,12 +78,6 @@ class Ethtool:
         except OSError:
             self._known.pop(netdev, None)
             return {}
-
-    def close(self) -> None:
-        """Lets go of the socket."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
 
     def _read(self, netdev: str) -> dict[str, int]:
         known = self._known.get(netdev)
@@ -113,9 +106,8 @@ class Ethtool:
         Raises:
             OSError: there is no such device, or its driver has no statistics.
         """
-        if self._socket is None:
-            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         buffer = array("B", head + bytes(room))
         request = struct.pack("16sP16x", netdev.encode()[:15], buffer.buffer_info()[0])
-        fcntl.ioctl(self._socket.fileno(), SIOCETHTOOL, request)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as asked:
+            fcntl.ioctl(asked.fileno(), SIOCETHTOOL, request)
         return buffer.tobytes()

@@ -48,6 +48,7 @@ RATE = re.compile(
     r"\s*([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*Gb/sec(?:\s*\(\s*([0-9]{1,2})X(?:\s+([A-Za-z0-9]+))?\s*\))?.*", re.DOTALL
 )
 PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+NETDEV = re.compile(r"[^\s/\0:]{1,15}")
 GUID = re.compile(r"[0-9a-f]{4}(?::[0-9a-f]{4}){3}")
 
 
@@ -114,3 +115,9 @@ def parse_pci_address(text: str) -> str | None:
     """The last part of a device's path, when that is a PCI function."""
     word = text.rstrip("/").rpartition("/")[2].lower()
     return word if PCI_ADDRESS.fullmatch(word) else None
+
+
+def parse_netdev(text: str) -> str:
+    """The name of a network device; "" when it is none (a name never holds a slash or a blank)."""
+    word = first_line(text)
+    return word if NETDEV.fullmatch(word) and word not in (".", "..") else ""
