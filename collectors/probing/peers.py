@@ -108,19 +108,24 @@ class Peers:
         """An endpoint of ours has probes for a peer: it is greeted until it answers."""
         self._contacts.setdefault(dst, Contact()).wanted_by = src
 
-    def due_hellos(self, mono_us: int) -> list[tuple[str, Peer]]:
-        """(source, peer) of those that are to be greeted now; counted as greeted."""
-        due = []
-        for name, contact in self._contacts.items():
-            if contact.wanted_by is None or self.why_not(name, needs_hello=False) is not None:
-                continue
-            if contact.asked_us is not None and mono_us - contact.asked_us < self._hello_us:
-                continue
-            fresh = contact.located is not None and mono_us - contact.located_us < REFRESH_S * SECOND_US
-            if contact.doubted or not fresh:
+    def due_hellos(self, mono_us: int, most: int) -> list[tuple[str, Peer]]:
+        """(source, peer) of those that are to be greeted now, who waited longest first; counted as greeted."""
+        due = [
+            (contact.asked_us or 0, name) for name, contact in self._contacts.items() if self._is_due(contact, mono_us)
+        ]
+        chosen = []
+        for _, name in sorted(due):
+            contact = self._contacts[name]
+            if len(chosen) < most and contact.wanted_by and self.why_not(name, needs_hello=False) is None:
                 contact.asked_us = mono_us
-                due.append((contact.wanted_by, self.peer(name)))
-        return due
+                chosen.append((contact.wanted_by, self.peer(name)))
+        return chosen
+
+    def _is_due(self, contact: Contact, mono_us: int) -> bool:
+        if contact.asked_us is not None and mono_us - contact.asked_us < self._hello_us:
+            return False
+        is_fresh = contact.located is not None and mono_us - contact.located_us < REFRESH_S * SECOND_US
+        return contact.doubted or not is_fresh
 
     def note_located(self, located: Located, mono_us: int) -> bool:
         """A peer answered a hello; True: its agent has begun anew since it registered."""

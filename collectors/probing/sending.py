@@ -37,6 +37,8 @@ from schemas.probing import ProbeKind
 ROCE_PORT = 4791
 CAPPED = "capped: this agent may not send more"
 BURST_S = 0.1
+HELLO_SHARE_S = 0.05
+"""Each quarter of a second at most what may be sent in so much time: a fifth of the rate goes to greetings at most."""
 
 
 class Packet(Struct, frozen=True):
@@ -58,6 +60,7 @@ class Sender:
         self._peers = peers
         self._bucket = TokenBucket(settings.max_pps_total, max(1.0, settings.max_pps_total * BURST_S))
         self._give_up_us = micros(settings.give_up_s)
+        self._most_hellos = max(1, round(settings.max_pps * HELLO_SHARE_S))
         self._heap: list[tuple[int, int, Packet]] = []
         self._pushed = 0
         self._seq = 0
@@ -66,7 +69,8 @@ class Sender:
     def begin(self, start: Start, schedule: Schedule, now: Now) -> None:
         """A train of the plan is due."""
         probe, lane = start.probe, self.lanes[start.probe.src]
-        self._peers.want(probe.src, probe.dst)
+        if lane.usual != "tcp":
+            self._peers.want(probe.src, probe.dst)
         why = self._peers.why_not(probe.dst, needs_hello=lane.usual != "tcp")
         train = Train(
             src=probe.src,
@@ -169,7 +173,7 @@ class Sender:
         """Says hello to peers that have not registered, or are late to answer."""
         for dst in self.ledger.newly_late(now):
             self._peers.doubt(dst)
-        for src, peer in self._peers.due_hellos(now.mono_us):
+        for src, peer in self._peers.due_hellos(now.mono_us, self._most_hellos):
             lane = self.lanes.get(src)
             if lane is None or "udp" not in lane.open or not self._take_token(lane, now):
                 continue

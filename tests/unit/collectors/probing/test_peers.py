@@ -65,21 +65,21 @@ def test_a_peer_that_moves_has_to_register_again_and_one_that_stays_has_not() ->
 
 def test_hellos_go_to_those_that_are_waited_for_at_their_interval() -> None:
     known = peers("ready", "ready", "starting")
-    assert known.due_hellos(0) == []
+    assert known.due_hellos(0, 99) == []
     for name in ("c2/r", "c3/r"):
         known.want("c1/r", name)
-    assert [(src, peer.endpoint) for src, peer in known.due_hellos(0)] == [("c1/r", "c2/r")]
-    assert known.due_hellos(SECOND_US // 2) == []
-    assert len(known.due_hellos(SECOND_US)) == 1
+    assert [(src, peer.endpoint) for src, peer in known.due_hellos(0, 99)] == [("c1/r", "c2/r")]
+    assert known.due_hellos(SECOND_US // 2, 99) == []
+    assert len(known.due_hellos(SECOND_US, 99)) == 1
     known.note_located(HERE, SECOND_US)
-    assert known.due_hellos(3 * SECOND_US) == []
+    assert known.due_hellos(3 * SECOND_US, 99) == []
     known.doubt("c2/r")
-    assert len(known.due_hellos(4 * SECOND_US)) == 1
+    assert len(known.due_hellos(4 * SECOND_US, 99)) == 1
     known.note_located(HERE, 4 * SECOND_US)
-    assert known.due_hellos(30 * SECOND_US) == []
-    assert len(known.due_hellos(64 * SECOND_US)) == 1  # now and then, since an agent may have begun anew
+    assert known.due_hellos(30 * SECOND_US, 99) == []
+    assert len(known.due_hellos(64 * SECOND_US, 99)) == 1  # now and then, since an agent may have begun anew
     known.forget_wishes("j")
-    assert known.due_hellos(99 * SECOND_US) == []
+    assert known.due_hellos(99 * SECOND_US, 99) == []
 
 
 def test_a_new_run_of_the_peers_agent_is_noticed() -> None:
@@ -109,3 +109,11 @@ def test_addresses_and_gids_make_each_other() -> None:
     assert address_of(endpoint("c1/r", ip=None, gid="fd00::9")) == "fd00::9"
     assert address_of(endpoint("c1/r", ip=None, gid="fe80::9")) is None
     assert address_of(endpoint("c1/r", ip=None)) is None
+
+
+def test_with_many_to_greet_each_gets_its_turn() -> None:
+    known = peers(*["ready"] * 9)
+    for number in range(1, 10):
+        known.want("c1/r", f"c{number}/r")
+    greeted = [peer.endpoint for call in range(6) for _, peer in known.due_hellos(call * SECOND_US, 3)]
+    assert [greeted.count(f"c{number}/r") for number in range(1, 10)] == [2] * 9
