@@ -112,14 +112,20 @@ def _flow_tables(site: Site) -> Made:
 def _kernel_log(site: Site) -> Made:
     from collectors.events.kernel_log import KernelLog
 
-    yield Piece(KernelLog(site.devices, site.settings.events.kernel_log, site.settings.events.backlog))
+    events = site.settings.events
+    yield Piece(KernelLog(site.devices, events.kernel_log, events.backlog, _tells_links(site)))
+
+
+def _tells_links(site: Site) -> bool:
+    """Whether logs are to tell that RNICs lose their links: not when ``rnic-state`` does, as downs are counted."""
+    return "rnic-state" not in site.settings.agent.parts
 
 
 def _log_files(site: Site) -> Made:
     from collectors.events.log_files import LogFile
 
     for path in site.settings.events.logs:
-        yield Piece(LogFile(Path(path), site.devices, zone_s=_zone_s))
+        yield Piece(LogFile(Path(path), site.devices, zone_s=_zone_s, links=_tells_links(site)))
 
 
 def _syslog(site: Site) -> Made:

@@ -1,4 +1,6 @@
-"""A part of the agent: dumps the flow tables of its host every ``period_s``, and at once when an anomaly asks.
+"""A part of the agent: dumps the flow tables of its host at intervals, and at once when an anomaly asks.
+
+It wants to be asked every ``LOOK_S``, and reads when its time has come or somebody has asked.
 
 Sources, each optional: Open vSwitch's datapath (``ovs``), tc on the representors and uplinks (``tc`` with ``{dev}``
 for the device), an adapter that looks into the cards (``cards``; it counts more than tc). Without marks in the dump
@@ -26,13 +28,14 @@ from collectors.flows.rows import rows_of
 from collectors.flows.snapshots import History, Policy
 from collectors.flows.tc import TcFlow, parse_filters
 from collectors.observing import Now, Observed
-from schemas.maps import EndpointMap
-from schemas.probing import ProbePlan
 from schemas.telemetry import FlowEntry
 
 OVS = ("ovs-appctl", "dpctl/dump-flows", "-m")
 OVS_OFFLOADED = ("ovs-appctl", "dpctl/dump-flows", "type=offloaded")
 TC = ("tc", "-s", "-j", "filter", "show", "dev", "{dev}", "ingress")
+
+
+LOOK_S = 1.0
 
 
 class FlowSources(Struct, frozen=True, kw_only=True):
@@ -76,41 +79,37 @@ class FlowCollector:
         bounds: FlowBounds | None = None,
         policy: Policy | None = None,
     ) -> None:
-        self.period_s = period_s
+        self.period_s = min(period_s, LOOK_S)
+        self._every_us, self._due_us = round(period_s * 1e6), 0
         self._places, self._sources = places, sources
         self._bounds, self._policy = bounds or FlowBounds(), policy or Policy()
         self._histories: dict[str | None, History] = {}
         self._asked = False
-
-    def take_map(self, endpoint_map: EndpointMap) -> None:
-        """Whose ports and addresses there are."""
-        self._places.take_map(endpoint_map)
-
-    def take_plan(self, plan: ProbePlan) -> None:
-        """Which pairs are probed."""
-        self._places.take_plan(plan)
 
     def demand(self) -> None:
         """An anomaly wants to know: the next reading is sent whole."""
         self._asked = True
 
     def collect(self, now: Now) -> Iterator[Observed]:
-        """Reads all tables once.
+        """Reads all tables once, if it is time.
 
         Raises:
             OSError: a command failed.
             ValueError: tc printed what is not JSON.
         """
+        if now.mono_us < self._due_us and not self._asked:
+            return
+        asked, self._asked = self._asked, False
+        self._due_us = now.mono_us + self._every_us
         reading = self._read()
         places = self._places()
         resolver = Resolver(places)
         linked = chains(reading.flows)
         vswitch = [row for chain in linked for row in rows_of(chain, resolver)]
-        found = list(self._facts(now, (places.host, None), vswitch, reading.cut_vswitch))
+        found = list(self._facts((now, asked), (places.host, None), vswitch, reading.cut_vswitch))
         if self._sources.cards is not None or self._sources.devices:
             for rnic, rows in sorted(self._card_rows(reading, linked, resolver).items()):
-                found += self._facts(now, (places.host, rnic), rows, reading.cut_cards)
-        self._asked = False
+                found += self._facts((now, asked), (places.host, rnic), rows, reading.cut_cards)
         yield from found
 
     def _read(self) -> _Reading:
@@ -151,11 +150,12 @@ class FlowCollector:
         return card_rows(cards, linked, resolver)
 
     def _facts(
-        self, now: Now, whose: tuple[str, str | None], rows: list[FlowEntry], cut: list[str]
+        self, when: tuple[Now, bool], whose: tuple[str, str | None], rows: list[FlowEntry], cut: list[str]
     ) -> Iterator[Observed]:
+        now, asked = when
         host, rnic = whose
         history = self._histories.setdefault(rnic, History(self._policy))
-        diff = history.step(rows, bool(cut), self._asked)
+        diff = history.step(rows, bool(cut), asked)
         if diff is None:
             return
         fields = {

@@ -14,12 +14,14 @@ from collectors.commands import run
 from collectors.flows.collector import FlowBounds, FlowCollector, FlowSources
 from collectors.flows.known import Surroundings
 from collectors.flows.snapshots import History, Policy
-from collectors.observing import Now, Observed
+from collectors.observing import Collector, Now, Observed
+from schemas.probing import ProbePlan
 from schemas.telemetry import FlowEntry, FlowTables
 from tests import small_fabric
 from tests.small_fabric import BEGIN_US, Suffers, envelope, fabric_map, health, last_words, probe_results
 from tests.unit.collectors.flows.dumps import TUNNELS, into_tunnel, line, out_of_tunnel, roce
 
+CHECKOUT = Path(__file__).parents[4]
 NOW = Now(t_us=BEGIN_US, mono_us=1)
 LARGE = Policy(small=0, whole_every=4)
 
@@ -96,8 +98,9 @@ def script(folder: Path, text: str) -> tuple[str, ...]:
     return "cat", str(path)
 
 
-def collect(collector: FlowCollector) -> list[Observed]:
-    return list(collector.collect(NOW))
+def collect(collector: FlowCollector, second: float = 0.0) -> list[Observed]:
+    moved_us = round(second * 1e6)
+    return list(collector.collect(Now(t_us=NOW.t_us + moved_us, mono_us=NOW.mono_us + moved_us)))
 
 
 def messages(facts: list[Observed], second: float, first_seq: int) -> list[FlowTables]:
@@ -119,6 +122,34 @@ def test_tables_of_the_switch_and_the_cards_go_out_together(tmp_path: Path) -> N
     assert found == {("flow-tables", True, 3), ("flow-tables/mlx5_0", True, 1), ("flow-tables/mlx5_1", True, 0)}
     assert [each.table for each in messages(facts, 1.0, 1)] == ["vswitch", "rnic", "rnic"]
     assert all(fact.t_us == NOW.t_us and fact.topic == "flow-tables" for fact in facts)
+
+
+def test_tables_are_read_when_it_is_time_or_an_anomaly_asks(tmp_path: Path) -> None:
+    dump = line(roce("v1-0", "10.0.1.0", "10.0.2.0"), into_tunnel("198.51.100.2"))
+    collector = FlowCollector(surroundings(), FlowSources(ovs=script(tmp_path, dump)), 10.0, policy=LARGE)
+    assert isinstance(collector, Collector) and collector.period_s == 1.0
+    assert collect(collector) and not collect(collector, 1.0) and not collect(collector, 9.9)
+    assert not collect(collector, 10.0), "it was read, but nothing has changed"
+    collector.demand()
+    (whole,) = collect(collector, 11.0)
+    assert whole.fields["complete"] is True and not collect(collector, 12.0)
+
+
+def test_maps_and_plans_say_whose_tables_they_are() -> None:
+    known = Surroundings("h1")
+    assert known().jobs == {} and known() is known()
+    known.take_map(small_fabric.endpoint_map())
+    assert list(known().jobs) == ["j"] and known().peers == frozenset()
+    known.take_plan(plan())
+    assert known().peers == {("c1/mlx5_0", "c2/mlx5_0"), ("c2/mlx5_0", "c1/mlx5_0")}
+    known.take_map(small_fabric.endpoint_map(version=2, state="ended"))
+    assert known().jobs == {} and known().peers == frozenset()
+
+
+def plan() -> ProbePlan:
+    example = CHECKOUT / "schemas" / "examples" / "probe-plans" / "typical.valid.json"
+    fields = json.loads(example.read_text())["value"]
+    return msgspec.convert(fields | {"job": "j", "slots": [[["c1/mlx5_0", "c2/mlx5_0", 50_000]], []]}, ProbePlan)
 
 
 def test_a_dump_without_marks_is_compared_with_the_list_of_offloaded_flows(tmp_path: Path) -> None:
@@ -185,11 +216,11 @@ def test_a_drop_rule_in_a_dump_becomes_an_incident_that_blames_this_virtual_swit
     known = Surroundings("h0", {f"198.51.100.{n}": f"h{n}" for n in range(8)})
     known.take_map(named_map())  # type: ignore[arg-type]
     path = tmp_path / "dump.txt"
-    collector = FlowCollector(known, FlowSources(ovs=("cat", str(path))))
+    collector = FlowCollector(known, FlowSources(ovs=("cat", str(path))), 1.0)
     tables: list[FlowTables] = []
     for number, second in enumerate([*range(4, 41, 5), 41, *range(44, 100, 5)]):
         path.write_text(dump_of_h0(second))
-        tables += messages(collect(collector), float(second), number)
+        tables += messages(collect(collector, second), float(second), number)
 
     def suffers(second: int, src: str, dst: str, links: tuple[str, ...]) -> Suffers:
         gone = second >= DROPS_FROM and "c0/mlx5_0" in (src, dst)
