@@ -48,14 +48,14 @@ def _oddities(
     if placement.gbps is not None:
         if isinstance(rate, float) and rate < placement.gbps:
             text = f"runs at {rate:g} Gb/s and should at {placement.gbps:g}"
-            yield "link_slow", text, {"gbps": rate, "expected_gbps": placement.gbps}
+            yield "speed_degraded", text, {"gbps": rate, "expected_gbps": placement.gbps}
     elif own is not None and own.gbps < fastest:
         text = f"runs at {own.gbps:g} Gb/s, another port of its model at {fastest:g}"
-        yield "link_slow", text, {"gbps": own.gbps, "others_gbps": fastest}
+        yield "speed_degraded", text, {"gbps": own.gbps, "others_gbps": fastest}
     usual = usual_mtu(equals)
     if own is not None and own.mtu is not None and usual is not None and own.mtu != usual:
         yield (
-            "mtu_differs",
+            "mtu_mismatch",
             f"has MTU {own.mtu}, most ports of its model {usual}",
             {"mtu": own.mtu, "others_mtu": usual},
         )

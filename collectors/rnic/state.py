@@ -13,8 +13,8 @@
 | ``rnic_not_found`` | warning | never seen since the agent began: perhaps a wrong name |
 | ``rnic_reset`` | warning | its driver was loaded again, or it was reset; counters begin anew |
 | ``rnic_inventory`` | info | what the card is; again when something changed (warning: it became slower) |
-| ``link_slow`` | warning | slower than it should be, or than another port of its model on this host |
-| ``mtu_differs`` | warning | another MTU than most ports of its model on this host |
+| ``speed_degraded`` | warning | slower than it should be, or than another port of its model on this host |
+| ``mtu_mismatch`` | warning | another MTU than most ports of its model on this host |
 
 ``gids`` is the GID in use of each endpoint, for the agent's health message. What can't be read says nothing.
 """

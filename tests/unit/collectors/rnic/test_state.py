@@ -198,7 +198,7 @@ def test_a_port_slower_than_its_equals_is_told_and_a_function_is_not_compared(tm
     card(tmp_path, "mlx5_2", "0000:02:00.0", UP, hca_type="MT4123", ports__1__rate="40 Gb/sec (4X QDR)")
     put(tmp_path, "devices/pci0000:02/0000:02:00.0/physfn", "-> ../x")
     (told,) = look(watching(tmp_path, placed("mlx5_0", "mlx5_1", "mlx5_2")), *range(6))
-    assert (told.fields["event"], told.fields["device"]) == ("link_slow", "rnic:h/mlx5_1")
+    assert (told.fields["event"], told.fields["device"]) == ("speed_degraded", "rnic:h/mlx5_1")
 
 
 def test_a_rate_below_that_of_its_role_is_told_and_a_slow_role_is_right(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_a_rate_below_that_of_its_role_is_told_and_a_slow_role_is_right(tmp_path
     card(tmp_path, "mlx5_1", "0000:01:00.0", UP, ports__1__rate="100 Gb/sec (2X HDR)")
     placements = placed("mlx5_0", gbps=40.0) + placed("mlx5_1", gbps=200.0)
     (told,) = look(watching(tmp_path, placements), *range(6))
-    assert (told.fields["event"], told.fields["values"]["expected_gbps"]) == ("link_slow", 200.0)
+    assert (told.fields["event"], told.fields["values"]["expected_gbps"]) == ("speed_degraded", 200.0)
 
 
 def test_a_port_with_another_mtu_than_its_equals_is_told(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_a_port_with_another_mtu_than_its_equals_is_told(tmp_path: Path) -> None
         card(tmp_path, f"mlx5_{number}", f"0000:0{number}:00.0", {**UP, "gid_attrs/ndevs/0": f"eth{number}"})
         put(tmp_path, f"class/net/eth{number}/mtu", str(mtu))
     (told,) = look(watching(tmp_path, placed("mlx5_0", "mlx5_1", "mlx5_2")), *range(6))
-    assert (told.fields["event"], told.fields["device"]) == ("mtu_differs", "rnic:h/mlx5_1")
+    assert (told.fields["event"], told.fields["device"]) == ("mtu_mismatch", "rnic:h/mlx5_1")
 
 
 def test_a_bond_with_a_dead_member_is_degraded_and_told_once(tmp_path: Path) -> None:
