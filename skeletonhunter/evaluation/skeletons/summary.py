@@ -24,12 +24,16 @@ ENOUGH_ITERATIONS = 5.0
 
 
 class Level(Struct, frozen=True):
-    """Skeletons of at least this confidence: how many are right, among the recordings and among simulated jobs."""
+    """Skeletons of at least this confidence: how many are right, among the recordings and among simulated jobs.
+
+    ``narrowed``: of those together that leave out part of the basic list, which is always right.
+    """
 
     confidence: float
     traces: Share
     simulated: Share
     together: Share
+    narrowed: Share
 
 
 class Paper(Struct, frozen=True):
@@ -93,7 +97,9 @@ def summarize(
 def _level(confidence: float, rows: Sequence[TraceRow], training: Sequence[Trial]) -> Level:
     traces = _beliefs(rows, confidence)
     simulated = _beliefs([trial.row for trial in training], confidence)
-    return Level(confidence, *(_right(part) for part in (traces, simulated, traces + simulated)))
+    together = traces + simulated
+    narrowed = [belief for belief in together if belief.narrowed]
+    return Level(confidence, *(_right(part) for part in (traces, simulated, together, narrowed)))
 
 
 def _beliefs(rows: Sequence[TraceRow], confidence: float) -> list[Belief]:

@@ -35,7 +35,8 @@ def _quality(score: SkeletonScore) -> str:
 
 def _simulated(report: SkeletonReport) -> Iterator[str]:
     for level in report.calibration:
-        yield f"confidence {level.confidence:4g} or more: {share_text(level.together)} have recall 0.99"
+        narrowed = f"of those narrower than the basic list {share_text(level.narrowed)}"
+        yield f"confidence {level.confidence:4g} or more: {share_text(level.together)} right, {narrowed}"
     for paper in report.paper:
         yield f"{paper.name} with {paper.view}: {paper.found:,} directed pairs of {paper.wanted:,}"
     for training in report.training:

@@ -107,6 +107,7 @@ def _of_simulated(report: SkeletonReport) -> Iterator[tuple[str, float]]:
     values: dict[str, float | None] = {"unusual_trusted": report.unusual_trusted.share}
     for level in report.calibration:
         values[f"calibration-{level.confidence:g}.right"] = level.together.share
+        values[f"calibration-{level.confidence:g}-narrowed.right"] = level.narrowed.share
     for paper in report.paper:
         values[f"{paper.name}.{paper.view}.exact"] = float(paper.exact)
         values[f"{paper.name}.{paper.view}.pairs"] = float(paper.found)

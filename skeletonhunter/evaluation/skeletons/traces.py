@@ -23,11 +23,12 @@ from streams.parameters import Parameters
 
 
 class Belief(Struct, frozen=True):
-    """One update that named edges: how sure it was, and how much of the truth it had."""
+    """An update that named edges: how sure it was, how much of the truth it had, whether it narrowed the basic list."""
 
     state: str
     confidence: float
     recall: float
+    narrowed: bool
 
 
 class TraceRow(Struct, frozen=True, kw_only=True):
@@ -142,7 +143,8 @@ def _beliefs(scored: Sequence[tuple[SkeletonUpdate, SkeletonScore]], true: TrueS
     for update, score in scored:
         if update.confidence <= 0.0 or not update.edges:
             continue
+        narrowed = score.ratio is not None and score.ratio < 1.0
         if true.expect == "abstain":
-            yield Belief(update.state, update.confidence, 0.0)
+            yield Belief(update.state, update.confidence, 0.0, narrowed)
         elif score.recall is not None:
-            yield Belief(update.state, update.confidence, score.recall)
+            yield Belief(update.state, update.confidence, score.recall, narrowed)

@@ -41,7 +41,7 @@ SCORE = SkeletonScore(
 def row(score: SkeletonScore = SCORE, recording: str = "r", trusted: int = 1, **more: object) -> TraceRow:
     given = {
         "view": "counters", "job": "j", "endpoints": 8, "edges": 14, "updates": 2, "trusted_at_us": None,
-        "trusted_after_s": 30.0, "worst_trusted_recall": score.recall, "beliefs": (Belief("trusted", 0.9, 1.0),),
+        "trusted_after_s": 30.0, "worst_trusted_recall": score.recall, "beliefs": (Belief("trusted", 0.9, 1.0, True),),
         **more,
     }  # fmt: skip
     return TraceRow(recording=recording, score=score, trusted=trusted, **given)  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ def row(score: SkeletonScore = SCORE, recording: str = "r", trusted: int = 1, **
 
 def trial(name: str, iterations: float | None, recall: float = 1.0) -> Trial:
     score = msgspec.structs.replace(SCORE, recall=recall)
-    beliefs = (Belief("trusted", 0.9, recall),)
+    beliefs = (Belief("trusted", 0.9, recall, recall < 1.0),)
     plan = drawn_scenario("training-0").jobs[0]
     plan = msgspec.structs.replace(plan, spread=0.01, period_s=20.0)
     judged = row(score, name, beliefs=beliefs)
@@ -141,6 +141,7 @@ def test_calibration_counts_skeletons_that_were_this_sure() -> None:
     assert (level.traces.hits, level.traces.of) == (1, 1)
     assert (level.simulated.hits, level.simulated.of) == (1, 2)
     assert (level.together.hits, level.together.of) == (2, 3)
+    assert (level.narrowed.hits, level.narrowed.of) == (1, 2)
     assert next(level for level in found.calibration if level.confidence == 0.95).together.of == 0
 
 
