@@ -110,10 +110,8 @@ class Peers:
 
     def due_hellos(self, mono_us: int, most: int) -> list[tuple[str, Peer]]:
         """(source, peer) of those that are to be greeted now, who waited longest first; counted as greeted."""
-        due = [
-            (contact.asked_us or 0, name) for name, contact in self._contacts.items() if self._is_due(contact, mono_us)
-        ]
-        chosen = []
+        due = [(_asked(contact), name) for name, contact in self._contacts.items() if self._is_due(contact, mono_us)]
+        chosen: list[tuple[str, Peer]] = []
         for _, name in sorted(due):
             contact = self._contacts[name]
             if len(chosen) < most and contact.wanted_by and self.why_not(name, needs_hello=False) is None:
@@ -148,6 +146,10 @@ class Peers:
         for name, contact in self._contacts.items():
             if name not in self._listed or self._listed[name][0] == job:
                 contact.wanted_by = None
+
+
+def _asked(contact: Contact) -> int:
+    return -1 if contact.asked_us is None else contact.asked_us
 
 
 def _place(endpoint: Endpoint) -> tuple[str | None, ...]:
