@@ -73,12 +73,14 @@ def _swap(plan: Draft, roster: Roster, removed: list[NamePair], added: list[Name
     if not removed and not added:
         return Change()
     before = layout.probes_of(removed)
-    colours = list(layout.colouring.colour)
+    colours, edge_of = list(layout.colouring.colour), layout.edge_of
     layout.remove(removed)
     moved = layout.insert(added, roster.rnics({n for pair in added for n in pair})) if added else set()
     if moved is None or not _fits(plan, roster):
         return None
-    before += [placed for pair in sorted(moved) for placed in layout.placed_as(pair, colours[layout.edge_of[pair]])]
+    before += [
+        placed for pair in sorted(moved) for placed in layout.placed_as(pair, edge_of[pair], colours[edge_of[pair]])
+    ]
     after = layout.probes_of([*added, *sorted(moved)])
     old, new = _directed(before), _directed(after)
     gone = [(*placed, routes.port_of(placed[1], placed[2])) for placed in before]

@@ -5,6 +5,10 @@ at a time, that many colours share a slot. With directions "both" a round has tw
 destination swapped: colour c stands in slots c and c + ``base``; colours that came later stand behind all, so that no
 other pair has to move for them.
 
+A pair is probed from one end in a pass, and the ends are evenly chosen: the edges of two colours form paths and
+rings, which are followed around, so that an RNIC is the source of at most one probe in each two colours, and of at
+most half its probes, rounded up. Where two probes of an RNIC share a slot, it sends one and answers one.
+
 ``insert`` first tries to colour the new pairs among themselves; if the slots don't allow that, it moves other pairs
 along Kempe chains and says which. It gives up (False) rather than go beyond Δ + 1 slots a pass; then everything has
 to be laid out anew. Cost: that of the colouring; 20 us per pair that comes or goes.
@@ -27,7 +31,7 @@ Placed = tuple[int, str, str]
 @dataclass(slots=True)
 class Layout:
     """See the module. ``pairs``: by edge of the colouring, None = gone; ``vertices``: by RNIC; ``peers``: pairs by
-    endpoint.
+    endpoint; ``forward``: by edge, whether the first of the pair is the source of the first pass.
     """
 
     passes: int
@@ -39,6 +43,7 @@ class Layout:
     vertices: dict[str, int]
     degree: list[int]
     peers: dict[str, int]
+    forward: list[bool]
     free_edges: list[int] = field(default_factory=list)
 
     @property
@@ -65,15 +70,16 @@ class Layout:
         """All probes."""
         for edge, pair in enumerate(self.pairs):
             if pair is not None:
-                yield from self.placed_as(pair, self.colouring.colour[edge])
+                yield from self.placed_as(pair, edge, self.colouring.colour[edge])
 
     def probes_of(self, pairs: Iterable[NamePair]) -> list[Placed]:
         """The probes of some pairs."""
-        return [placed for pair in pairs for placed in self.placed_as(pair, self.colouring.colour[self.edge_of[pair]])]
+        colour, edge_of = self.colouring.colour, self.edge_of
+        return [placed for pair in pairs for placed in self.placed_as(pair, edge_of[pair], colour[edge_of[pair]])]
 
-    def placed_as(self, pair: NamePair, colour: int) -> Iterator[Placed]:
-        """The probes of a pair that has this colour."""
-        a, b = pair if colour % 2 == 0 else (pair[1], pair[0])
+    def placed_as(self, pair: NamePair, edge: int, colour: int) -> Iterator[Placed]:
+        """The probes of a pair, were its edge of this colour."""
+        a, b = pair if self.forward[edge] else (pair[1], pair[0])
         place = colour // self.per_slot
         first, second = (place, place + self.base) if place < self.base else (2 * place, 2 * place + 1)
         if self.passes == 2:
@@ -123,6 +129,7 @@ class Layout:
         if any(work_edge >= 0 and self.colouring.other(work_edge, u) == v for work_edge in self.colouring.at[u]):
             self.colouring.simple = False
         edge = self._unused(u, v)
+        self.forward[edge] = self._sends(u) <= self._sends(v)
         self.pairs[edge] = pair
         self.edge_of[pair] = edge
         self._count(pair, 1)
@@ -130,9 +137,15 @@ class Layout:
         self.degree[v] += 1
         return edge
 
+    def _sends(self, vertex: int) -> int:
+        """Of how many probes of the first pass an RNIC is the source."""
+        work = self.colouring
+        return sum(self.forward[edge] == (work.edges[edge][0] == vertex) for edge in work.at[vertex] if edge >= 0)
+
     def _unused(self, u: int, v: int) -> int:
         if not self.free_edges:
             self.pairs.append(None)
+            self.forward.append(True)
             return self.colouring.add_edge(u, v)
         edge = self.free_edges.pop()
         self.colouring.edges[edge], self.colouring.ends[edge] = (u, v), u + v
@@ -169,4 +182,29 @@ def lay_out(pairs: Sequence[NamePair], rnic_of: Mapping[str, str], passes: int, 
         vertices=vertices,
         degree=degrees(len(vertices), edges).tolist(),
         peers=dict(Counter(chain.from_iterable(pairs))),
+        forward=_orient(work),
     )
+
+
+def _orient(work: Colouring) -> list[bool]:
+    """From which end each edge is probed: around the paths and rings of each two colours."""
+    forward, done = [True] * len(work.edges), bytearray(len(work.edges))
+    for first in range(0, work.colours, 2):
+        second = min(first + 1, work.colours - 1)
+        starts = [v for v, row in enumerate(work.at) if (row[first] < 0) != (row[second] < 0)]
+        rings = [v for v, row in enumerate(work.at) if row[first] >= 0]
+        for start in chain(starts, rings):
+            _follow(work, start, (first, second), forward, done)
+    return forward
+
+
+def _follow(work: Colouring, vertex: int, colours: tuple[int, int], forward: list[bool], done: bytearray) -> None:
+    at, edges, ends = work.at, work.edges, work.ends
+    here, other = colours if at[vertex][colours[0]] >= 0 else (colours[1], colours[0])
+    edge = at[vertex][here]
+    while edge >= 0 and not done[edge]:
+        done[edge] = 1
+        forward[edge] = edges[edge][0] == vertex
+        vertex = ends[edge] - vertex
+        here, other = other, here
+        edge = at[vertex][here]

@@ -50,6 +50,19 @@ def test_pairs_come_and_go(start: list[NamePair], passes: int, per_slot: int, da
         check(layout, pairs, per_slot)
 
 
+@given(st.lists(st.sampled_from(PAIRS), unique=True), st.integers(1, 2))
+@settings(max_examples=80, deadline=None)
+def test_everybody_sends_half_of_its_probes_and_one_at_a_time(pairs: list[NamePair], per_slot: int) -> None:
+    layout = lay_out(pairs, RNICS, 1, per_slot)
+    sent = Counter(src for _, src, _ in layout.placed())
+    assert all(count <= -(-layout.colouring.colours // 2) for count in sent.values())
+    degree = Counter(name for pair in pairs for name in pair)
+    assert all(count <= -(-max(degree.values()) // 2) + 1 for count in sent.values())
+    at_once = Counter((slot, src) for slot, src, _ in layout.placed())
+    answered = Counter((slot, dst) for slot, _, dst in layout.placed())
+    assert max([*at_once.values(), *answered.values()], default=0) <= 1
+
+
 @given(st.integers(3, 14), st.integers(0, 13))
 @settings(max_examples=40, deadline=None)
 def test_whoever_comes_back_finds_room_without_moving_others(size: int, who: int) -> None:
