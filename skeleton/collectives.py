@@ -22,6 +22,7 @@ Rows = tuple[int, ...]
 
 PAUSE, LEAST_PAUSES, LEADING = 0.2, 2, 0.5
 UNANIMOUS = 0.8
+NEIGHBOURS = 0.4
 INCOMPLETE = 0.005
 """Share of the collective bytes that may be in classes that are no evidence."""
 
@@ -74,29 +75,29 @@ def _split(one: BurstClass) -> tuple[Rows, ...] | None:
     return tuple(sorted(tuple(sorted(group)) for group in groups))
 
 
-def find_message_chains(matches: Matches, rows: int) -> tuple[Rows, ...] | None:
-    """Pipelines as paths of equal length over all rows,
-    each from its lesser end; None: the messages are not like that.
+def find_message_chains(matches: Matches) -> tuple[Rows, ...] | None:
+    """Pipelines as paths of equal length over all rows, each from its lesser end; None: the messages are not like that.
+
+    Rows are neighbours when each is one of the two with which the other may have exchanged the most messages, and
+    these come to two fifths of those of the best candidate of both: bystanders receive something like a message now
+    and then, a partner every time. Nearly all messages of every row must then have gone to a neighbour.
     """
-    neighbours: dict[int, set[int]] = {row: set() for row in range(rows)}
-    for a, b in matches.message_pairs():
-        neighbours[a].add(b)
-        neighbours[b].add(a)
-    if any(not 1 <= len(near) <= 2 for near in neighbours.values()):
+    passed = matches.met + matches.met.T
+    np.fill_diagonal(passed, 0)
+    best = passed.max(axis=1)
+    second = np.sort(passed, axis=1)[:, -2] if len(passed) > 2 else np.zeros(len(passed))
+    near = (passed > 0) & (passed >= np.maximum(second[:, None], second[None, :]))
+    near &= passed >= NEIGHBOURS * np.maximum(best[:, None], best[None, :])
+    count = near.sum(axis=1)
+    if not ((count >= 1) & (count <= 2)).all() or not matches.explained_by(near):
         return None
-    ends = [row for row in range(rows) if len(neighbours[row]) == 1]
+    neighbours = {row: {int(other) for other in np.nonzero(near[row])[0]} for row in range(len(near))}
+    ends = [row for row in neighbours if len(neighbours[row]) == 1]
     paths = {path if path[0] < path[-1] else path[::-1] for path in (_walk(neighbours, end) for end in ends)}
     covered = sorted(row for path in paths for row in path)
-    if covered != list(range(rows)) or len({len(path) for path in paths}) != 1 or not _single_targets(matches):
+    if covered != list(neighbours) or len({len(path) for path in paths}) != 1:
         return None
     return tuple(sorted(paths))
-
-
-def _single_targets(matches: Matches) -> bool:
-    """Whether every message has one possible receiver."""
-    return all(
-        len(found) == 1 for one in matches.classes if not one.collective for p in one.partners for found in p.sets
-    )
 
 
 def _walk(neighbours: dict[int, set[int]], start: int) -> Rows:

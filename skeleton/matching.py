@@ -33,9 +33,10 @@ SAME_SIZE = 0.01
 CLASS_STEP = 0.05
 """Sizes that differ by less belong to one class: the same operation moves a little more in a longer step."""
 
-ALWAYS = 0.9
+ALWAYS, MOSTLY = 0.9, 0.75
 OFTEN = 0.5
 RECURRING = 0.1
+BESIDE = 0.1
 LEAST_BURSTS = 3
 """A class of which an endpoint sent fewer bursts says nothing."""
 
@@ -73,7 +74,8 @@ class Matches:
 
     ``messages_explained``: the same of messages alone, which are few beside the bytes of collectives.
     ``met``: (n, n) how many messages (bursts sent while the sender received none) of one row another row received.
-    ``message_starts``: when each row sent messages, us, ascending.
+    ``message_starts``: when each row sent messages, us, ascending. ``messages``: for each class, who sent them, and who
+    received them, (messages,) and (messages, n).
     """
 
     classes: tuple[BurstClass, ...]
@@ -81,11 +83,18 @@ class Matches:
     messages_explained: float
     met: NDArray[np.int64]
     message_starts: tuple[NDArray[np.int64], ...]
+    messages: tuple[tuple[NDArray[np.int64], NDArray[np.bool_]], ...]
 
-    def message_pairs(self) -> frozenset[tuple[int, int]]:
-        """Pairs of rows, the lesser first, of which one sends the other messages, as far as can be told."""
-        sets = [(p.row, found) for one in self.classes if not one.collective for p in one.partners for found in p.sets]
-        return frozenset((min(row, other), max(row, other)) for row, found in sets for other in found)
+    def explained_by(self, near: NDArray[np.bool_]) -> bool:
+        """Whether nine tenths of all messages, and three quarters of each row's, were received by one of the sender's
+        neighbours in ``near``, (n, n).
+        """
+        hits, total = np.zeros(len(near)), np.zeros(len(near))
+        for row, met in self.messages:
+            np.add.at(hits, row, (met & near[row]).any(axis=1))
+            np.add.at(total, row, 1)
+        enough = (total >= LEAST_BURSTS).all() and (hits >= MOSTLY * total).all()
+        return bool(enough and hits.sum() >= ALWAYS * total.sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +123,23 @@ def match_bursts(series: Sequence[BurstSeries], since_us: int) -> Matches | None
     classes = []
     met = np.zeros((len(series), len(series)), np.int64)
     starts: list[list[NDArray[np.int64]]] = [[] for _ in series]
+    messages = []
     shares = {True: [0.0, 0.0], False: [0.0, 0.0]}
     for kind in np.unique(table.kind[sent]):
         going, coming = table.select(sent & (table.kind == kind)), table.select(~sent & (table.kind == kind))
-        found, matched, message = _match_class(going, coming, met, clock_us)
+        found, matched, seen = _match_class(going, coming, len(series), clock_us)
+        message = ~seen[np.arange(len(seen)), going.row]
+        messages.append((going.row[message], seen[message]))
+        np.add.at(met, going.row[message], seen[message].astype(np.int64))
         for row in np.unique(going.row[message]):
             starts[row].append(going.start[message & (going.row == row)])
         classes.append(found)
         shares[found.collective][0] += float(going.size[matched].sum())
         shares[found.collective][1] += float(going.size.sum())
     both = [shares[True][0] + shares[False][0], shares[True][1] + shares[False][1]]
-    return Matches(tuple(classes), _share(*both), _share(*shares[False]), met, tuple(map(_sorted, starts)))
+    return Matches(
+        tuple(classes), _share(*both), _share(*shares[False]), met, tuple(map(_sorted, starts)), tuple(messages)
+    )
 
 
 def fresh_classes(
@@ -139,7 +154,7 @@ def fresh_classes(
     clock_us = 2.0 * max(one.error_us for one in series)
     for kind in np.unique(table.kind[sent]):
         going, coming = table.select(sent & (table.kind == kind)), table.select(~sent & (table.kind == kind))
-        tolerance_us = _bounded(_sharpness(_nearest(going, coming)), clock_us)
+        tolerance_us = _tolerance_us(going, coming, _nearest(going, coming), clock_us)
         met = _meetings(going, coming, len(series), tolerance_us)
         together = float(met[np.arange(len(met)), going.row].mean())
         yield going.row, going.size, met, together
@@ -181,18 +196,13 @@ def _classes(size: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _match_class(
-    going: _Table, coming: _Table, counts: NDArray[np.int64], clock_us: float
+    going: _Table, coming: _Table, rows: int, clock_us: float
 ) -> tuple[BurstClass, NDArray[np.bool_], NDArray[np.bool_]]:
-    """What is done in one class, which sent bursts that explains, and which of them were messages.
-
-    Adds to ``counts`` who received whose messages.
-    """
-    rows = len(counts)
+    """What is done in one class, which sent bursts that explains, and who received which, (bursts, rows)."""
     nearest = _nearest(going, coming)
-    sharp_us = _bounded(_sharpness(nearest), clock_us)
-    met = _meetings(going, coming, rows, sharp_us)
-    own = met[np.arange(len(going.row)), going.row]
-    np.add.at(counts, going.row[~own], met[~own].astype(np.int64))
+    sharp_us = _tolerance_us(going, coming, nearest, clock_us)
+    seen = _meetings(going, coming, rows, sharp_us)
+    own = seen[np.arange(len(going.row)), going.row]
     together = float(own.mean()) if len(own) else 0.0
     tolerance_us = _bounded(6.0 * _quantile(nearest, 0.9), sharp_us) if together >= ALWAYS else sharp_us
     met = _meetings(going, coming, rows, tolerance_us)
@@ -209,7 +219,32 @@ def _match_class(
                 hit |= met[mine][:, list(found)].mean(axis=1) >= OFTEN
             matched[mine] = True if hit.mean() >= ALWAYS else hit
     size = float(np.median(going.size)) if len(own) else 0.0
-    return BurstClass(size, together, tolerance_us, tuple(partners)), matched, ~own
+    return BurstClass(size, together, tolerance_us, tuple(partners)), matched, seen
+
+
+def _tolerance_us(going: _Table, coming: _Table, nearest: NDArray[np.float64], clock_us: float) -> float:
+    """How far apart the edges of one transfer may be.
+
+    Where many receive at once the nearest receiver is nearer than edges are sharp. But then senders receive as well,
+    and every time: how far that is from what they send, if it is little beside the pause between two bursts, tells
+    how sharp edges are.
+    """
+    own, pauses = [], []
+    for row in np.unique(going.row):
+        sent, received = np.sort(going.start[going.row == row]), np.sort(coming.start[coming.row == row])
+        if len(sent) > 1 and len(received):
+            after = np.clip(np.searchsorted(received, sent), 1, max(len(received) - 1, 1))
+            near = np.minimum(
+                np.abs(received[after - 1] - sent), np.abs(received[np.minimum(after, len(received) - 1)] - sent)
+            )
+            own.append(near)
+            pauses.append(np.diff(sent))
+    blur_us = _sharpness(nearest)
+    if own:
+        apart = np.concatenate(own).astype(np.float64)
+        if _quantile(apart, 0.9) <= BESIDE * float(np.median(np.concatenate(pauses))):
+            blur_us = max(blur_us, _sharpness(apart))
+    return _bounded(blur_us, clock_us)
 
 
 def _nearest(going: _Table, coming: _Table) -> NDArray[np.float64]:

@@ -127,9 +127,7 @@ def _matched(traffic: RailTraffic, period_s: float) -> RailFinding | None:
         if not circles:
             return None
         return RailFinding(traffic.rail, traffic.members, "single", circles=circles, clarity=0.98)
-    if matches.messages_explained < EXPLAINED:
-        return None
-    chains = find_message_chains(matches, len(traffic.members))
+    chains = find_message_chains(matches)
     if chains is None:
         return None
     directed = direct_chains(chains, collectives, matches, period_s)

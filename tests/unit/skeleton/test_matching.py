@@ -78,7 +78,7 @@ def two_pipelines(blunt_us: int = 0) -> Rail:
 def test_two_pipelines_are_read_from_their_bursts(blunt_us: int) -> None:
     matches = two_pipelines(blunt_us).match()
     collectives = find_collectives(matches)
-    chains = find_message_chains(matches, 6)
+    chains = find_message_chains(matches)
     assert chains == ((0, 1, 2), (3, 4, 5))
     assert collectives.complete
     assert {system.groups for system in collectives.systems} == {((0, 3), (1, 4), (2, 5)), ((0, 2), (3, 5))}
@@ -133,7 +133,7 @@ def test_messages_that_branch_are_no_pipelines() -> None:
         rail.send(0, 1 + step % 2, step * 1_000_000)
         rail.send(1, 0, step * 1_000_000 + 300_000)
         rail.send(2, 1, step * 1_000_000 + 600_000)
-    assert find_message_chains(rail.match(), 3) is None
+    assert find_message_chains(rail.match()) is None
 
 
 def test_chains_are_turned_so_that_groups_share_a_place() -> None:
