@@ -21,6 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+import numpy as np
+
 from probe_planner.candidates import NamePair
 from probe_planner.colouring import Colouring, coloured, degrees
 
@@ -31,7 +33,8 @@ Placed = tuple[int, str, str]
 @dataclass(slots=True)
 class Layout:
     """See the module. ``pairs``: by edge of the colouring, None = gone; ``vertices``: by RNIC; ``peers``: pairs by
-    endpoint; ``forward``: by edge, whether the first of the pair is the source of the first pass.
+    endpoint; ``forward``: by edge, whether the first of the pair is the source of the first pass; ``sends``: by RNIC,
+    of how many it is the source; ``joined``: pairs of RNICs.
     """
 
     passes: int
@@ -44,6 +47,8 @@ class Layout:
     degree: list[int]
     peers: dict[str, int]
     forward: list[bool]
+    sends: list[int]
+    joined: set[tuple[int, int]]
     free_edges: list[int] = field(default_factory=list)
 
     @property
@@ -103,8 +108,11 @@ class Layout:
             self.pairs[edge] = None
             self.free_edges.append(edge)
             self._count(pair, -1)
-            for vertex in self.colouring.edges[edge]:
-                self.degree[vertex] -= 1
+            u, v = self.colouring.edges[edge]
+            self.joined.discard((min(u, v), max(u, v)))
+            self.sends[u if self.forward[edge] else v] -= 1
+            self.degree[u] -= 1
+            self.degree[v] -= 1
 
     def insert(self, pairs: Sequence[NamePair], rnic_of: Mapping[str, str]) -> set[NamePair] | None:
         """Puts pairs in; the other pairs that had to move, None = everything has to be laid out anew."""
@@ -126,21 +134,18 @@ class Layout:
 
     def _edge(self, pair: NamePair, rnic_of: Mapping[str, str]) -> int:
         u, v = (self._vertex(rnic_of[name]) for name in pair)
-        if any(work_edge >= 0 and self.colouring.other(work_edge, u) == v for work_edge in self.colouring.at[u]):
+        if (min(u, v), max(u, v)) in self.joined:
             self.colouring.simple = False
+        self.joined.add((min(u, v), max(u, v)))
         edge = self._unused(u, v)
-        self.forward[edge] = self._sends(u) <= self._sends(v)
+        self.forward[edge] = self.sends[u] <= self.sends[v]
+        self.sends[u if self.forward[edge] else v] += 1
         self.pairs[edge] = pair
         self.edge_of[pair] = edge
         self._count(pair, 1)
         self.degree[u] += 1
         self.degree[v] += 1
         return edge
-
-    def _sends(self, vertex: int) -> int:
-        """Of how many probes of the first pass an RNIC is the source."""
-        work = self.colouring
-        return sum(self.forward[edge] == (work.edges[edge][0] == vertex) for edge in work.at[vertex] if edge >= 0)
 
     def _unused(self, u: int, v: int) -> int:
         if not self.free_edges:
@@ -161,6 +166,7 @@ class Layout:
         if rnic not in self.vertices:
             self.vertices[rnic] = self.colouring.add_vertex()
             self.degree.append(0)
+            self.sends.append(0)
         return self.vertices[rnic]
 
 
@@ -172,6 +178,8 @@ def lay_out(pairs: Sequence[NamePair], rnic_of: Mapping[str, str], passes: int, 
         vertex_of[name] = vertices.setdefault(rnic_of[name], len(vertices))
     edges = [(vertex_of[a], vertex_of[b]) for a, b in pairs]
     work = coloured(len(vertices), edges)
+    forward = _orient(work)
+    sources = np.array([u if first else v for (u, v), first in zip(edges, forward, strict=True)], dtype=np.int64)
     return Layout(
         passes=passes,
         per_slot=per_slot,
@@ -182,7 +190,9 @@ def lay_out(pairs: Sequence[NamePair], rnic_of: Mapping[str, str], passes: int, 
         vertices=vertices,
         degree=degrees(len(vertices), edges).tolist(),
         peers=dict(Counter(chain.from_iterable(pairs))),
-        forward=_orient(work),
+        forward=forward,
+        sends=np.bincount(sources, minlength=len(vertices)).tolist(),
+        joined={(u, v) if u < v else (v, u) for u, v in edges},
     )
 
 
