@@ -2,7 +2,9 @@
 
 A file is followed through rotation: another inode, or a file shorter than what was read, is read from its beginning. A
 line that has no end yet waits for it. Lines that are older than ``OLDEST_S`` are not told: a log that is found for the
-first time is read from its end, but a copied one would bring last year's faults back. Bound: ``MOST_BYTES`` a reading;
+first time is read from its end, but a copied one would bring last year's faults back. No line is of the future: a
+clock or zone that is wrong must not carry the pipeline's time along; and what a switch sends is of now, if its clock
+says something that is more than ``MOST_SKEW_S`` old. Bound: ``MOST_BYTES`` a reading;
 more than that is skipped and told.
 """
 
@@ -25,6 +27,7 @@ from collectors.observing import Now, Observed
 MOST_BYTES = 1_000_000
 MOST_DATAGRAMS = 1_000
 OLDEST_S = 3_600
+MOST_SKEW_S = 5
 
 
 def notices_of(
@@ -36,7 +39,9 @@ def notices_of(
         notice = classify(line, source)
         if notice is None:
             continue
-        t_us = instant(line, now)
+        t_us = min(instant(line, now), now.t_us)
+        if source == "switch" and t_us < now.t_us - MOST_SKEW_S * SECOND_US:
+            t_us = now.t_us
         if t_us >= now.t_us - OLDEST_S * SECOND_US:
             yield _named(notice, whose or (line.host if source == "switch" else None)), t_us
 

@@ -84,6 +84,7 @@ class FlowCollector:
         self._places, self._sources = places, sources
         self._bounds, self._policy = bounds or FlowBounds(), policy or Policy()
         self._histories: dict[str | None, History] = {}
+        self._resolver: Resolver | None = None
         self._asked = False
 
     def demand(self) -> None:
@@ -103,7 +104,9 @@ class FlowCollector:
         self._due_us = now.mono_us + self._every_us
         reading = self._read()
         places = self._places()
-        resolver = Resolver(places)
+        resolver = self._resolver
+        if resolver is None or resolver.places is not places:
+            resolver = self._resolver = Resolver(places)
         linked = chains(reading.flows)
         vswitch = [row for chain in linked for row in rows_of(chain, resolver)]
         found = list(self._facts((now, asked), (places.host, None), vswitch, reading.cut_vswitch))

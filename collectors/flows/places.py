@@ -57,6 +57,11 @@ class Resolver:
             known = (_Known(endpoint, job, _addresses(endpoint)) for endpoint in endpoints if endpoint.state != "gone")
             self._jobs[job] = list(known)
         self._local = [each for job in self._jobs.values() for each in job if each.endpoint.host == places.host]
+        self._by_address: dict[tuple[str, Net], list[_Known]] = {}
+        for job, listed in self._jobs.items():
+            for each in listed:
+                for found in each.addresses:
+                    self._by_address.setdefault((job, found), []).append(each)
         self._vifs = {each.endpoint.vif: each for each in self._local if each.endpoint.vif}
         self.rnics = sorted({each.endpoint.rnic for each in self._local})
         self._named = {each.endpoint.endpoint: each.endpoint for job in self._jobs.values() for each in job}
@@ -127,9 +132,11 @@ class Resolver:
 
     def _candidates(self, job: str, inner: Net | None, hosts: set[str]) -> list[_Known]:
         """Endpoints of a job that an inner address (None: any) and hosts (empty: any) allow."""
+        exact = inner is not None and not _is_wide(inner)
+        listed = self._by_address.get((job, inner), []) if exact and inner is not None else self._jobs.get(job, [])
         return [
             each
-            for each in self._jobs.get(job, ())
+            for each in listed
             if (inner is None or _lives_in(each, inner)) and (not hosts or each.endpoint.host in hosts)
         ]
 
@@ -137,7 +144,7 @@ class Resolver:
         """The one endpoint that has an address; None: none, several, or any address will do."""
         if inner is None or _is_wide(inner):
             return None
-        found = [each for each in among if _lives_in(each, inner)]
+        found = [each for each in among if inner in each.addresses]
         return found[0] if len(found) == 1 else None
 
 

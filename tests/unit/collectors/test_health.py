@@ -52,6 +52,17 @@ def test_a_stop_of_ten_seconds_is_told_at_once_and_kept_for_a_while() -> None:
     assert states == ["starved"] * (kept - 1) + ["ok"] * (8 - kept + 1)
 
 
+def test_one_stop_is_told_once_though_many_timers_were_late() -> None:
+    bench = Bench()
+    told = []
+    for lag_us in (10_000_000, 9_950_000, 0, 9_900_000):
+        bench.lag_us = lag_us
+        told.append(bench.at_once(bench.clock.move(0.02)) is not None)
+    assert told == [True, False, False, False]
+    bench.lag_us = 3_000_000
+    assert bench.at_once(bench.clock.move(5.0)) is not None
+
+
 def test_a_small_lag_is_given_and_is_no_starvation() -> None:
     bench = Bench()
     bench.lag_us = 20_000

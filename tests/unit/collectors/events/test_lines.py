@@ -116,6 +116,15 @@ def test_lines_of_another_time_are_not_told_again() -> None:
     assert list(notices_of(text("carrier.log").splitlines(), later, "host", 0)) == []
 
 
+def test_no_line_is_of_the_future_and_a_switch_s_clock_is_believed_within_seconds() -> None:
+    ahead = "2026-01-01T05:00:00Z h1 kernel: mlx5_core 0000:1a:00.0 eth2: Link down"
+    assert [t_us for _, t_us in notices_of([ahead], NOW, "host", 0)] == [NOW.t_us]
+    words = "orchagent: Port Ethernet4 oper state set from up to down"
+    lines = [f"<29>Jan  1 00:00:0{second} leaf-0 {words}" for second in (2, 7)]
+    found = [t_us for _, t_us in notices_of(lines, NOW, "switch", 0, "leaf-0")]
+    assert found == [NOW.t_us, NEW_YEAR_US + 7_000_000]
+
+
 @given(st.integers(0, 365 * 86_400), st.integers(-180 * 86_400, 180 * 86_400))
 def test_a_year_that_is_not_written_is_the_one_nearest_to_now(start_s: int, apart_s: int) -> None:
     written_s = NEW_YEAR_US // 1_000_000 + start_s

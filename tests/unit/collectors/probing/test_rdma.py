@@ -36,7 +36,7 @@ class Bench:
             (root / f"class/infiniband/{name}/device").mkdir()
             (root / f"class/infiniband/{name}/device/driver").symlink_to(f"../drivers/{driver}")
         self.ends = {
-            name: RdmaTransport(OwnDevice(name, ip, root), self.responders[name], None, 1 + number)
+            name: RdmaTransport(OwnDevice(name, ip, sys=root), self.responders[name], None, 1 + number)
             for number, (name, ip) in enumerate(IPS.items())
         }
 
