@@ -8,11 +8,14 @@ tried again after ``AGAIN_S``.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from collectors.observing import Now
 from collectors.probing.gids import gid_text
@@ -24,6 +27,7 @@ from collectors.probing.tcp import TcpTransport
 from collectors.probing.transport import Peer, Transport
 from collectors.probing.udp import UdpTransport
 from collectors.probing.verbs import NoVerbsError
+from collectors.rnic.devices import Inventory
 from schemas.instants import SECOND_US, micros
 from schemas.probing import ProbeKind
 
@@ -35,7 +39,7 @@ BURST_S = 0.1
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where an endpoint of ours is, and whose it is."""
+    """Where an endpoint of ours is, and whose it is. ``device``: name, PCI address, GUID or network device."""
 
     endpoint: str
     ip: str
@@ -68,13 +72,13 @@ class Lane:
         self.udp = UdpTransport(own, self.responder, around.key, settings.traffic_class)
         self.transports: dict[ProbeKind, Transport] = {"udp": self.udp}
         self._has_device = False
+        self._inventory = Inventory(around.sys)
         if settings.transport == "tcp":
             self.transports["tcp"] = TcpTransport(place.ip, settings.port)
         if settings.transport in ("auto", "rdma"):
-            device = Device(place.device, place.ip, around.sys, settings.traffic_class)
+            device = Device(place.device, place.ip, sys=around.sys, traffic_class=settings.traffic_class)
             qkey = int.from_bytes(os.urandom(4), "big")
             self.transports["rdma"] = RdmaTransport(device, self.responder, around.key, qkey)
-            self._device_folder = around.sys / "class/infiniband" / place.device
         self.open: set[ProbeKind] = set()
         self.why: dict[ProbeKind, str] = {}
         self._again_us: dict[ProbeKind, int] = {}
@@ -84,7 +88,7 @@ class Lane:
         """Opens what is not open yet; returns the names of transports that were opened now."""
         opened: list[ProbeKind] = []
         for name, transport in self.transports.items():
-            if name not in self.open and now.mono_us >= self._again_us.get(name, 0) and self._is_there(name):
+            if name not in self.open and now.mono_us >= self._again_us.get(name, 0) and self._is_there(name, now):
                 try:
                     transport.open()
                 except OSError as error:
@@ -98,12 +102,22 @@ class Lane:
             self._refresh(now)
         return opened
 
-    def _is_there(self, name: ProbeKind) -> bool:
+    def _is_there(self, name: ProbeKind, now: Now) -> bool:
         """Without a device an ``auto`` endpoint is one of UDP; it is looked for again and again."""
-        if name != "rdma" or self._wanted == "rdma" or self._has_device:
+        rdma = self.transports[name]
+        if not isinstance(rdma, RdmaTransport):
             return True
-        self._has_device = self._device_folder.exists()
-        return self._has_device
+        with suppress(OSError):  # not to be listed: what was known of the devices stands
+            self._inventory.refresh()
+        found = self._inventory.choose(self.place.device)
+        if found.device is not None and found.port:
+            self._has_device = True
+            rdma.device = replace(rdma.device, name=found.device.name, port=found.port)
+            return True
+        if self._wanted == "rdma" or self._has_device:
+            self.fail(name, OSError(errno.ENODEV, found.why), now)
+        self._again_us[name] = now.mono_us + round(AGAIN_S * SECOND_US)
+        return False
 
     def _refresh(self, now: Now) -> None:
         rdma = self.transports["rdma"]

@@ -40,7 +40,7 @@ from collectors.probing.gids import (
 from collectors.probing.packet import SIZE, Kind, Packet, target_of, write_packet
 from collectors.probing.rdma_port import HEADER, RdmaPort, Target, Work
 from collectors.probing.responder import RdmaAddress, Responder
-from collectors.probing.source_ports import POOL, flow_label_for, port_of_label, port_of_queue_pair, rule_of
+from collectors.probing.source_ports import POOL, Rule, rule_of, way_for
 from collectors.probing.timing import Stamps, split, with_level
 from collectors.probing.transport import Answered, Completion, Failed, Probe, UnsentError
 from collectors.probing.verbs import Verbs
@@ -63,13 +63,13 @@ class Sending(Struct):
 
 
 class Device(Struct, frozen=True):
-    """Which device, where its entry in sysfs is, and the address that it is probed at."""
+    """Which device and port, where its entry in sysfs is, and the address that it is probed at."""
 
     name: str
     ip: str
+    port: int = 1
     sys: Path = Path("/sys")
     traffic_class: int = 0
-    stamped: bool = True
 
 
 class RdmaTransport:
@@ -83,7 +83,7 @@ class RdmaTransport:
         self._responder = responder
         self._key = key
         self._qkey = qkey & 0x7FFFFFFF  # the highest bit would ask for the queue pair's own key
-        self._rule = rule_of(driver_of(device.sys, device.name))
+        self._rule: Rule = "unknown"
         self._port: RdmaPort | None = None
         self._epoll: select.epoll | None = None
         self._sending: dict[int, Sending] = {}
@@ -101,16 +101,17 @@ class RdmaTransport:
     def open(self) -> None:
         """See ``Transport.open``."""
         verbs = Verbs()
+        self._rule = rule_of(driver_of(self.device.sys, self.device.name))
         self.gid = self._own_gid()
         pool = POOL if self._rule == "queue pair" else 1
-        self._port = RdmaPort(verbs, self.device.name, pool, self._qkey, self.device.stamped)
+        self._port = RdmaPort(verbs, (self.device.name, self.device.port), pool, self._qkey)
         self._epoll = select.epoll()
         if self._port.fd >= 0:
             self._epoll.register(self._port.fd, select.EPOLLIN)
         self._tell()
 
     def _own_gid(self) -> Gid:
-        gid = choose_gid(read_gids(self.device.sys, self.device.name), self.device.ip)
+        gid = choose_gid(read_gids(self.device.sys, self.device.name, self.device.port), self.device.ip)
         if gid is None:
             raise OSError(errno.EADDRNOTAVAIL, f"RDMA device {self.device.name} has no GID")
         return gid
@@ -128,10 +129,11 @@ class RdmaTransport:
             OSError: the device or its GIDs are gone.
         """
         assert self.gid is not None
-        sys, name = self.device.sys, self.device.name
+        device = self.device
         self._refreshed += 1
-        is_own = self.gid.packed == packed_address(self.device.ip)
-        if read_gid(sys, name, self.gid.index) == self.gid and (is_own or self._refreshed % LOOK_AGAIN):
+        is_own = self.gid.packed == packed_address(device.ip)
+        is_same = read_gid(device.sys, device.name, self.gid.index, device.port) == self.gid
+        if is_same and (is_own or self._refreshed % LOOK_AGAIN):
             return False
         gid = self._own_gid()
         if gid == self.gid:
@@ -147,21 +149,12 @@ class RdmaTransport:
         assert self._epoll is not None
         return self._epoll.fileno()
 
-    def _way(self, sport: int) -> tuple[int, int, int | None]:
-        """(queue pair of the pool, flow label, the port that the packet leaves from) for a wanted port."""
-        assert self._port is not None
-        label = flow_label_for(sport)
-        if self._rule == "flow label":
-            return 0, label, port_of_label(label)
-        through = sport % len(self._port.qpns)
-        return through, label, port_of_queue_pair(self._port.qpns[through]) if self._rule == "queue pair" else None
-
     def send(self, probe: Probe) -> int | None:
         """See ``Transport.send``."""
         port, to = self._port, probe.to
         if port is None or to.gid is None or to.qpn == 0:
             raise UnsentError(f"{to.endpoint} has told no RDMA address")
-        through, label, sport = self._way(probe.sport)
+        through, label, sport = way_for(probe.sport, self._rule, port.qpns)
         now_ns = time.monotonic_ns()
         if now_ns - self._unresolved.get(to.gid, -UNRESOLVED_NS) < UNRESOLVED_NS:
             raise UnsentError(f"the next hop to {gid_text(to.gid)} did not answer just now")
@@ -264,7 +257,7 @@ class RdmaTransport:
         answer = self._responder.answer(packet, gid, received_ns, by)
         if answer is None or time.monotonic_ns() - self._unresolved.get(gid, -UNRESOLVED_NS) < UNRESOLVED_NS:
             return
-        through, label, _ = self._way(packet.sport)
+        through, label, _ = way_for(packet.sport, self._rule, self._port.qpns)
         try:
             target = Target(self._handle(gid, label), work.src_qp, packet.qkey, through)
             now_ns = self._port.clock_ns() if by_device else None

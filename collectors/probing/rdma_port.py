@@ -50,19 +50,20 @@ class Target(Struct, frozen=True):
 
 
 class RdmaPort:
-    """Opens ``device`` with ``pool`` queue pairs.
+    """Opens ``device`` (name, port) with ``pool`` queue pairs.
 
     Raises:
         OSError: it is not there or refuses.
     """
 
-    def __init__(self, verbs: Verbs, device: str, pool: int, qkey: int, stamped: bool = True) -> None:
+    def __init__(self, verbs: Verbs, device: tuple[str, int], pool: int, qkey: int) -> None:
         self._verbs = verbs
         self.fd = -1
-        with verbs.as_os_errors(f"RDMA device {device}"):
-            self.context = verbs.device.Context(name=device)
+        name, self._number = device
+        with verbs.as_os_errors(f"RDMA device {name}"):
+            self.context = verbs.device.Context(name=name)
             self._pd = verbs.pd.PD(self.context)
-            self._open_queue(pool * RECEIVES + SENDS, stamped)
+            self._open_queue(pool * RECEIVES + SENDS)
             length = pool * RECEIVES * RECEIVE_BYTES + SENDS * SIZE
             self._memory = verbs.mr.MR(self._pd, length, verbs.constant("IBV_ACCESS_LOCAL_WRITE"))
             self._pairs = [self._open_pair(qkey) for _ in range(pool)]
@@ -74,15 +75,13 @@ class RdmaPort:
         self._signaled = verbs.constant("IBV_SEND_SIGNALED")
         self._free = list(range(SENDS))
 
-    def _open_queue(self, entries: int, stamped: bool) -> None:
+    def _open_queue(self, entries: int) -> None:
         v = self._verbs
         self._extended = self._khz = None
-        if stamped:
-            flags = [v.constant(f"IBV_WC_EX_WITH_{name}") for name in ("BYTE_LEN", "SRC_QP", "COMPLETION_TIMESTAMP")]
-            with suppress(v.error):  # most devices can't, and say so here
-                attributes = v.cq.CqInitAttrEx(cqe=entries, wc_flags=sum(flags))
-                self._extended = v.cq.CQEX(self.context, attributes)
-                self._khz = int(self.context.query_device_ex().hca_core_clock)
+        flags = [v.constant(f"IBV_WC_EX_WITH_{name}") for name in ("BYTE_LEN", "SRC_QP", "COMPLETION_TIMESTAMP")]
+        with suppress(v.error):  # most devices can't, and say so here
+            self._extended = v.cq.CQEX(self.context, v.cq.CqInitAttrEx(cqe=entries, wc_flags=sum(flags)))
+            self._khz = int(self.context.query_device_ex().hca_core_clock)
         if self._extended is not None and self._khz:
             return
         self._extended = None
@@ -99,7 +98,7 @@ class RdmaPort:
         cap = v.qp.QPCap(max_send_wr=SENDS, max_recv_wr=RECEIVES, max_send_sge=1, max_recv_sge=1)
         queue = self._extended or self._queue
         wanted = v.qp.QPInitAttr(qp_type=v.constant("IBV_QPT_UD"), scq=queue, rcq=queue, cap=cap)
-        attributes = v.qp.QPAttr(port_num=1)
+        attributes = v.qp.QPAttr(port_num=self._number)
         attributes.qkey = qkey
         return v.qp.QP(self._pd, wanted, attributes)
 
@@ -177,7 +176,7 @@ class RdmaPort:
                 hop_limit=64,
                 traffic_class=traffic_class,
             )
-            return v.addr.AH(self._pd, attr=v.addr.AHAttr(gr=route, is_global=1, port_num=1))
+            return v.addr.AH(self._pd, attr=v.addr.AHAttr(gr=route, is_global=1, port_num=self._number))
 
     def works(self) -> Iterator[Work]:
         """Completions since it was asked last.

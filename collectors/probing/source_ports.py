@@ -11,6 +11,7 @@ RoCE v2 hides queue pairs in UDP, and switches choose among equal paths by its s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 FIRST = 0xC000
@@ -40,3 +41,12 @@ def port_of_label(label: int) -> int:
 def port_of_queue_pair(qpn: int) -> int:
     """The port of a Soft-RoCE queue pair."""
     return FIRST + (((qpn * 0x61C88647) & 0xFFFFFFFF) >> (32 - 14))
+
+
+def way_for(sport: int, rule: Rule, qpns: Sequence[int]) -> tuple[int, int, int | None]:
+    """(queue pair of the pool, flow label, the port that the packet leaves from) for a wanted port."""
+    label = flow_label_for(sport)
+    if rule == "flow label":
+        return 0, label, port_of_label(label)
+    through = sport % len(qpns)
+    return through, label, port_of_queue_pair(qpns[through]) if rule == "queue pair" else None
