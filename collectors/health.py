@@ -57,6 +57,7 @@ class Health:
         self._measured: tuple[int, float] | None = None
         self._worst_us = 0
         self._starved_until_us = 0
+        self._told_us = -SECOND_US
         self.starved_us = 0
 
     @property
@@ -70,9 +71,11 @@ class Health:
         self._worst_us = max(self._worst_us, lag_us)
         if lag_us < STARVED_S * SECOND_US:
             return False
+        is_known = now.mono_us < self._told_us + SECOND_US and lag_us <= self.starved_us  # one stop, many late timers
+        self._told_us = self._told_us if is_known else now.mono_us
         self.starved_us = lag_us if now.mono_us >= self._starved_until_us else max(lag_us, self.starved_us)
         self._starved_until_us = now.mono_us + round(HELD_S * SECOND_US)
-        return True
+        return not is_known
 
     def collect(self, now: Now) -> Iterable[Observed]:
         """The heartbeat, which also takes the measurement for the ladder."""

@@ -57,10 +57,11 @@ def envelope(stream: str) -> dict[str, Any]:
     }
 
 
-def publish(broker: str, topic: str, job: str, fields: dict[str, Any], prefix: str = "") -> None:
-    """One map or plan, as another program would write it."""
+def publish(broker: str, topic: str, job: str | None, fields: dict[str, Any]) -> None:
+    """One map or plan, as another program would write it; ``job`` None: it is about the fabric."""
     producer = Producer({"bootstrap.servers": broker, "partitioner": "murmur2_random"})
-    producer.produce(prefix + topic, orjson.dumps({**envelope(topic), "job": job, **fields}), key=job)
+    about = {} if job is None else {"job": job}
+    producer.produce(topic, orjson.dumps({**envelope(topic), **about, **fields}), key=job or "pod-7")
     assert producer.flush(20) == 0
 
 
@@ -83,6 +84,14 @@ def plan(pairs: Sequence[tuple[int, int]], version: int = 1) -> dict[str, Any]:
         "slots": slots,
         "excluded": [],
     }
+
+
+def fabric_map(hosts: Sequence[int]) -> dict[str, Any]:
+    """The fields of a fabric with one leaf over rail 0 of some hosts."""
+    cards = [f"h-{number}/mlx5_0" for number in hosts]
+    nodes = [{"id": "leaf-0", "kind": "leaf"}, *({"id": card, "kind": "rnic"} for card in cards)]
+    links = [{"id": f"l-{n}", "a": f"{card}/p0", "b": f"leaf-0/p{n}"} for n, card in enumerate(cards)]
+    return {"version": 1, "nodes": nodes, "links": links, "ecmp": {"method": "traced"}}
 
 
 def settings_file(folder: Path, number: int, broker: str, parts: Sequence[str], more: str = "") -> Path:
@@ -123,22 +132,20 @@ def agent(settings: Path) -> Iterator[Child]:
 class Reader:
     """Reads topics from their beginning, all partitions, and keeps what it has read, in order."""
 
-    def __init__(self, broker: str, topics: Sequence[str], prefix: str = "") -> None:
+    def __init__(self, broker: str, topics: Sequence[str]) -> None:
         self.values: list[dict[str, Any]] = []
         self.records: list[tuple[str, str, bytes, int]] = []
-        self._prefix = prefix
         self._consumer = Consumer(
             {"bootstrap.servers": broker, "group.id": "reader", "fetch.wait.max.ms": FETCH_WAIT_MS, "log_level": 0}
         )
-        self._consumer.assign([TopicPartition(prefix + topic, n, 0) for topic in topics for n in range(PARTITIONS)])
+        self._consumer.assign([TopicPartition(topic, n, 0) for topic in topics for n in range(PARTITIONS)])
 
     def read(self, timeout_s: float = 0.2) -> None:
         """Takes what is there."""
         for message in self._consumer.consume(500, timeout_s):
             if message.error() is None:
-                topic = (message.topic() or "").removeprefix(self._prefix)
-                raw = message.value() or b""
-                self.records.append((topic, (message.key() or b"").decode(), raw, message.timestamp()[1] * 1000))
+                raw, key = message.value() or b"", (message.key() or b"").decode()
+                self.records.append((message.topic() or "", key, raw, message.timestamp()[1] * 1000))
                 self.values.append(orjson.loads(raw))
 
     def until(self, enough: Any, patience_s: float = PATIENCE_S) -> None:
