@@ -1,8 +1,7 @@
 """A part of the agent: looks at how the host is configured, and tells what is wrong, when it becomes wrong.
 
-What is told once is told again only after it was right in between, or after ``AGAIN_S``, so that readers who keep
-events for some minutes still have it. That it is right again is told as ``info``. What cannot be read is not judged; a
-tool that is missing is asked again with the rest.
+What stands wrong is told now and then, and once when it is right again (``standing``). What cannot be read is not
+judged; a tool that is missing is asked again with the rest.
 """
 
 from __future__ import annotations
@@ -16,14 +15,12 @@ from collectors.commands import run
 from collectors.events.bonds import judge_bond, parse_bond
 from collectors.events.devices import Devices
 from collectors.events.hugepages import judge_hugepages, read_hugepages
-from collectors.events.instants import SECOND_US
 from collectors.events.interfaces import Expected, judge_interfaces, learn, read_interfaces
 from collectors.events.notices import Notice
 from collectors.events.qos import Qos, QosWanted, judge_qos, merge, parse_dcb_pfc, parse_mlnx_qos, read_ecn
+from collectors.events.standing import Standing
 from collectors.events.telling import Teller
 from collectors.observing import Now, Observed
-
-AGAIN_S = 600.0
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -61,25 +58,12 @@ class ConfigurationChecks:
         self._sys, self._proc = roots
         self._devices = devices
         self._teller = Teller("configuration", devices)
-        self._told: dict[tuple[str, str, str], tuple[Notice, int]] = {}
+        self._standing = Standing()
 
     def collect(self, now: Now) -> Iterator[Observed]:
         """Looks once."""
-        found = {
-            (each.code, each.subject.name, str(each.values.get("netdev", each.values.get("size_kb", "")))): each
-            for each in self._judge()
-        }
-        mended = [each for key, (each, _) in self._told.items() if key not in found]
-        new = {key: each for key, each in found.items() if self._is_due(key, each, now)}
-        self._told = {key: self._told[key] for key in found if key not in new} | {
-            key: (each, now.mono_us) for key, each in new.items()
-        }
-        notices = [(_mended(each), None) for each in mended] + [(each, None) for each in new.values()]
+        notices = [(each, None) for each in self._standing.step(self._judge(), now)]
         yield from self._teller.tell(notices, now)
-
-    def _is_due(self, key: tuple[str, str, str], notice: Notice, now: Now) -> bool:
-        told = self._told.get(key)
-        return told is None or told[0].text != notice.text or now.mono_us - told[1] >= AGAIN_S * SECOND_US
 
     def _judge(self) -> Iterator[Notice]:
         interfaces = read_interfaces(self._sys)
@@ -126,13 +110,3 @@ def _asked(command: tuple[str, ...], netdev: str, parse: Callable[[str], Qos]) -
         return parse(run([word.replace("{dev}", netdev) for word in command], 5.0, 1_000_000).text)
     except (OSError, ValueError):
         return Qos()
-
-
-def _mended(notice: Notice) -> Notice:
-    return Notice(
-        code=notice.code,
-        severity="info",
-        subject=notice.subject,
-        text=f"no more: {notice.text}",
-        values={**notice.values, "mended": True},
-    )

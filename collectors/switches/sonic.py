@@ -15,21 +15,24 @@ from msgspec import Struct
 from collectors.commands import run
 from collectors.events.devices import Devices
 from collectors.events.notices import Notice, Subject
+from collectors.events.standing import Standing
 from collectors.events.telling import Teller
 from collectors.observing import Now, Observed
 from collectors.switches.columns import QueueRows, Told
 from collectors.switches.counters_db import Storm
 from collectors.switches.readings import Reading
+from collectors.switches.settings_db import TABLES, judge_settings, parse_table
 from collectors.switches.storms import StormWatch
 from collectors.switches.tables import pfc_counters, queue_counters, queue_watermarks, software_version, watchdog
 
 FAILURES = 3
-VERSION_EVERY = 60
+SELDOM = 12
+"""Version and settings are asked for once in so many times."""
 Parser = Callable[[str], Iterable[Reading]]
 
 
 class SonicCommands(Struct, frozen=True, kw_only=True):
-    """What is run; None: not asked."""
+    """What is run; None: not asked. ``lossless``: priorities that need ECN and PFC everywhere (empty: not checked)."""
 
     prefix: tuple[str, ...] = ()
     clock: tuple[str, ...] | None = ("date", "+%s%N")
@@ -38,6 +41,8 @@ class SonicCommands(Struct, frozen=True, kw_only=True):
     watermarks: tuple[str, ...] | None = ("show", "queue", "watermark", "unicast")
     pauses: tuple[str, ...] | None = ("show", "pfc", "counters")
     watchdog: tuple[str, ...] | None = ("show", "pfcwd", "stats")
+    settings: tuple[str, ...] | None = ("sonic-cfggen", "-d", "--var-json", "{table}")
+    lossless: frozenset[int] = frozenset()
 
 
 class SonicSwitch:
@@ -55,6 +60,7 @@ class SonicSwitch:
         self._switch, self._commands, self._timeout_s = switch, commands, timeout_s
         self._rows, self._storms = QueueRows(), StormWatch(switch)
         self._teller = Teller(f"switch/{switch}", devices)
+        self._standing = Standing()
         self._software: str | None = None
         self._asked = self._failed = 0
 
@@ -65,7 +71,7 @@ class SonicSwitch:
             OSError: the switch does not answer.
         """
         try:
-            told, storms = self._ask(now)
+            told, notices = self._ask(now)
         except OSError as error:
             self._failed += 1
             if self._failed != FAILURES:
@@ -77,13 +83,13 @@ class SonicSwitch:
         if columns:
             fields = {"switch": self._switch, "ports": columns, "software": self._software}
             yield Observed("switch-queues", f"switch-queues/{self._switch}", now.t_us, fields)
-        yield from self._teller.tell(((notice, None) for notice in storms), now)
+        yield from self._teller.tell(((notice, None) for notice in notices), now)
 
     def _ask(self, now: Now) -> tuple[list[Told], list[Notice]]:
         commands = self._commands
-        if commands.version is not None and self._asked % VERSION_EVERY == 0:
+        seldom, self._asked = self._asked % SELDOM == 0, self._asked + 1
+        if commands.version is not None and seldom:
             self._software = software_version(self._run(commands.version)) or self._software
-        self._asked += 1
         t_us = now.t_us
         if commands.clock is not None:
             t_us = device_time(self._run(commands.clock), now.t_us)
@@ -101,8 +107,20 @@ class SonicSwitch:
                 errors.append(error)
         if errors and not readings:
             raise errors[0]
-        storms = [] if commands.watchdog is None else list(self._storms.step(self._watchdog(commands.watchdog)))
-        return [Told(reading, t_us, now.t_us) for reading in readings], storms
+        notices = [] if commands.watchdog is None else list(self._storms.step(self._watchdog(commands.watchdog)))
+        if commands.lossless and commands.settings is not None and seldom:
+            notices += self._settings(commands.settings, now)
+        return [Told(reading, t_us, now.t_us) for reading in readings], notices
+
+    def _settings(self, command: Sequence[str], now: Now) -> list[Notice]:
+        """What is wrong with congestion control; nothing new, if the switch does not tell."""
+        try:
+            texts = [self._run([word.replace("{table}", name) for word in command]) for name in TABLES]
+            queues, profiles, maps = (parse_table(text) for text in texts)
+        except (OSError, ValueError):
+            return []
+        wrong = judge_settings(self._switch, (queues, profiles, maps), self._commands.lossless)
+        return self._standing.step(wrong, now)
 
     def _watchdog(self, command: Sequence[str]) -> Iterable[Storm]:
         try:

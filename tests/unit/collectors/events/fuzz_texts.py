@@ -38,6 +38,7 @@ from collectors.flows.rows import rows_of
 from collectors.flows.tc import parse_filters
 from collectors.switches.counters_db import readings_of_db, storms_of_db
 from collectors.switches.openconfig import parse_path, readings_of
+from collectors.switches.settings_db import judge_settings, parse_table
 from collectors.switches.tables import (
     nexus_pauses,
     pfc_counters,
@@ -100,6 +101,12 @@ def counters(text: str) -> object:
     )
 
 
+def switch_settings(text: str) -> object:
+    """One text as all three tables."""
+    table = parse_table(text)
+    return table, list(judge_settings("leaf-0", (table, table, table), frozenset({3})))
+
+
 def all_of(parse: Callable[[str], Iterable[object]]) -> Parser:
     return lambda text: list(parse(text))
 
@@ -125,6 +132,7 @@ PARSERS: dict[str, tuple[Parser, bool]] = {
     "nexus": (all_of(nexus_pauses), False),
     "version": (software_version, False),
     "counters": (counters, False),
+    "switch settings": (switch_settings, True),
     "path": (parse_path, False),
     "chrony": (lambda text: parse_tracking(text, 0), True),
     "pmc": (parse_pmc, False),

@@ -14,6 +14,7 @@ from collectors.switches.columns import HOLD_US, QueueRows, Told
 from collectors.switches.counters_db import storms_of_db
 from collectors.switches.openconfig import parse_path, readings_of
 from collectors.switches.readings import PORT, Reading, parse_number, queue_name
+from collectors.switches.settings_db import TABLES, judge_settings, marking_queues, parse_table
 from collectors.switches.storms import StormWatch
 from collectors.switches.tables import (
     nexus_pauses,
@@ -248,3 +249,26 @@ def test_totals_of_a_first_look_prove_nothing_and_storms_between_two_looks_are_c
     (notice,) = watch.step([again])
     assert notice.values["new"] == 2 and "2 times" in notice.text
     assert list(watch.step([msgspec.structs.replace(quiet, detected=1)])) == [], "cleared"
+
+
+def settings(edit: tuple[str, str] = ("", "")) -> tuple[dict, dict, dict]:
+    queues, profiles, maps = (parse_table(text(f"config_{name}.json").replace(*edit)) for name in TABLES)
+    return queues, profiles, maps
+
+
+def test_ports_whose_congestion_control_is_off() -> None:
+    found = {each.subject.name: each for each in judge_settings("leaf-0", settings(), frozenset({3}))}
+    assert all(each.code == "cc_disabled" and each.subject.kind == "config" for each in found.values())
+    assert {name: each.text.partition(": ")[2] for name, each in found.items()} == {
+        "leaf-0/Ethernet8": "PFC off on priority 3",
+        "leaf-0/Ethernet12": "ECN profile missing on queue 3",
+        "leaf-0/Ethernet16": "ECN profile missing on queue 3",
+    }
+    assert marking_queues(*settings()[:2])["Ethernet4"] == {3, 4}
+
+
+def test_a_switch_that_knows_nothing_of_the_priority_is_not_judged() -> None:
+    assert list(judge_settings("leaf-0", settings(), frozenset({6}))) == []
+    assert list(judge_settings("leaf-0", ({}, {}, {}), frozenset({3}))) == []
+    with pytest.raises(ValueError, match="sonic-cfggen: not JSON"):
+        parse_table("Traceback")

@@ -210,6 +210,18 @@ def test_a_sonic_switch_by_its_commands() -> None:
     }
 
 
+def test_congestion_control_of_a_sonic_switch_is_checked_if_asked() -> None:
+    quiet = {"watchdog": None, "settings": ("cat", str(DATA / "config_{table}.json"))}
+    part = SonicSwitch("leaf-0", devices, commands(lossless=frozenset({3}), **quiet))
+    _, *told = part.collect(clock())
+    assert [(fact.fields["device"], fact.fields["event"]) for fact in told] == [
+        (f"config:leaf-0/{port}", "cc_disabled") for port in ("Ethernet12", "Ethernet16", "Ethernet8")
+    ]
+    assert len(list(part.collect(clock()))) == 1, "told once"
+    silent = SonicSwitch("leaf-0", devices, commands(lossless=frozenset({3}), watchdog=None, settings=("false",)))
+    assert len(list(silent.collect(clock()))) == 1
+
+
 def test_a_command_that_this_release_lacks_leaves_its_columns_out() -> None:
     part = SonicSwitch("leaf-0", devices, commands(watermarks=("false",), watchdog=("false",)))
     (fact,) = part.collect(clock())
