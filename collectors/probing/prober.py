@@ -28,7 +28,7 @@ from schemas.instants import SECOND_US, micros
 from schemas.maps import Endpoint, EndpointMap, FabricMap
 from schemas.probing import ProbeKind, ProbePlan, ProbeResult
 
-SHORTEST_S, LONGEST_S, POLLED_S = 0.01, 0.25, 0.01
+SHORTEST_S, LONGEST_S, POLLED_S = 0.02, 0.25, 0.01
 TEND_US = SECOND_US // 4
 
 Group = tuple[str, str | None, str, int]
@@ -83,7 +83,7 @@ class Prober:
         due = [self._report_us, *(s.next_us() for s in self._schedules.values()), self._sender.next_us()]
         wait_s = (min(us for us in due if us is not None) - self._now.mono_us) / SECOND_US
         longest_s = POLLED_S if any(lane.is_polled for lane in self._sender.lanes.values()) else LONGEST_S
-        return max(SHORTEST_S, min(longest_s, wait_s))
+        return max(min(SHORTEST_S, longest_s), min(longest_s, wait_s))
 
     def take_map(self, endpoint_map: EndpointMap) -> None:
         """See ``MapReader``."""

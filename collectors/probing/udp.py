@@ -74,6 +74,7 @@ class UdpTransport:
         self._by_fd: dict[int, UdpSocket] = {}
         self._numbers: dict[tuple[int, int], int] = {}
         self._sending: dict[int, Sending] = {}
+        self._early: list[Completion] = []
         self._epoll: select.epoll | None = None
 
     def open(self) -> None:
@@ -126,6 +127,9 @@ class UdpTransport:
             raise UnsentError(f"UDP to {probe.to.ip}: {error.strerror}") from None
         self._sending[probe.seq] = Sending(probe, posted_ns, t1_ns)
         self._numbers[used.port, number] = probe.seq
+        queued = used.next_error()
+        if queued is not None:
+            self._early += self._take_error(used, queued)
         self._forget(posted_ns)
         return used.port
 
@@ -158,6 +162,8 @@ class UdpTransport:
     def poll(self) -> Iterator[Completion]:
         """See ``Transport.poll``. Send stamps are read before the replies that they belong to."""
         assert self._epoll is not None
+        early, self._early = self._early, []
+        yield from early
         for fd, events in self._epoll.poll(0):
             used = self._by_fd.get(fd)
             if used is None:

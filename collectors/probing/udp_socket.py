@@ -138,6 +138,14 @@ class UdpSocket:
                 raise
             self._socket.sendto(data, to)
 
+    def next_error(self) -> SendStamp | IcmpError | None:
+        """The first in the error queue, if there is one. Drivers mostly stamp at once, so ask after a send."""
+        try:
+            data, ancillary, _, target = self._socket.recvmsg(MOST_BYTES, MOST_ANCILLARY, socket.MSG_ERRQUEUE)
+        except BlockingIOError:
+            return None
+        return _read_error(data, ancillary, target)
+
     def errors(self) -> Iterator[SendStamp | IcmpError]:
         """What is in the error queue."""
         for _ in range(BATCH):
