@@ -19,6 +19,7 @@ from collectors.rnic.rhythm import Rhythm
 from collectors.rnic.settings import RnicSettings
 
 BYTES_S_PER_GBPS = 125e6
+RATES_US = 1_000_000
 
 
 class _Watched:
@@ -45,7 +46,7 @@ class RnicBursts:
         self._generation = -1
         self._watched: dict[str, _Watched] = {}
         self._ports: tuple[_Watched, ...] = ()
-        self._flush_us = 0
+        self._flush_us = self._rates_us = 0
 
     def collect(self, now: Now) -> Iterable[Observed]:
         """One sample of every port; messages when they are due."""
@@ -66,6 +67,8 @@ class RnicBursts:
             elif one.reader.is_gone:
                 self._cards.look_soon(mono_us)
                 one.detector.forget()
+        if mono_us >= self._rates_us:
+            self._read_rates(mono_us)
         if mono_us >= self._flush_us:
             observed += self._flush(now)
         return observed
@@ -81,13 +84,19 @@ class RnicBursts:
             key = (identity(chosen.device), chosen.device.incarnation, chosen.device.name, chosen.port)
             if key not in kept:
                 reader = ByteReader(self._cards.sys, chosen.device, chosen.port)
-                kept[key] = _Watched(key, reader, self._sensing(reader.line_gbps))
+                kept[key] = _Watched(key, reader, self._sensing(reader.line_gbps()))
             self._watched[placement.endpoint] = kept[key]
         used = {id(one): one for one in self._watched.values()}
         for one in kept.values():
             if id(one) not in used:
                 one.reader.close()
         self._ports = tuple(used.values())
+
+    def _read_rates(self, mono_us: int) -> None:
+        """A port that comes up again may run at another rate."""
+        self._rates_us = mono_us + RATES_US
+        for one in self._ports:
+            one.detector.sensing = self._sensing(one.reader.line_gbps())
 
     def _sensing(self, line_gbps: float | None) -> Sensing:
         settings = self._settings

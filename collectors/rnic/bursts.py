@@ -28,6 +28,8 @@ BACKGROUND_SHARE = 1 / 16
 LINE_SLACK = 1.15
 LINE_SLACK_BYTES = 1_000_000
 COARSEST_US = 5_000_000
+ENOUGH_FINE = 20
+"""After so many quick changes in a row a counter is not taken to be refreshed seldom any more."""
 MOST_WAITING = 4_096
 
 
@@ -76,6 +78,7 @@ class Side:
         "_calm",
         "_changed",
         "_coarse",
+        "_fine",
         "_left",
         "_previous",
         "_run",
@@ -94,7 +97,7 @@ class Side:
         self._left = 0.0
         self._calm = False
         self._changed = -1
-        self._coarse = 0
+        self._coarse = self._fine = 0
 
     @property
     def resolution_us(self) -> int:
@@ -109,10 +112,12 @@ class Side:
         """Bytes since the sample before; None: there is none, or the counter was not refreshed since."""
         if self.at < 0 or value < self.value or mono_us <= self.at:
             return None
-        moved = value - self.value
+        moved, elapsed = value - self.value, mono_us - self.at
         if not moved:
-            return None if self._coarse and mono_us - self.at < self._coarse else 0
-        elapsed = mono_us - self.at
+            return None if elapsed < self._coarse else 0
+        if self._coarse:
+            self._fine = self._fine + 1 if 2 * elapsed < self._coarse else 0
+            self._coarse = 0 if self._fine >= ENOUGH_FINE else self._coarse
         if line_bytes_s and moved > line_bytes_s * elapsed / 1e6 * LINE_SLACK + LINE_SLACK_BYTES and self._changed >= 0:
             self._coarse = max(self._coarse, min(mono_us - self._changed, COARSEST_US))
             if self._run is None:

@@ -19,12 +19,12 @@ MOMENT_US = 250_000
 class Cards:
     """The devices of this host, the card of each endpoint, and how often each card was born again.
 
-    ``generation`` grows whenever a device came, went or was born again.
+    ``generation`` grows whenever a device came, went or was born again, ``looks`` whenever devices were listed.
     """
 
     def __init__(self, sys: Path, devices_s: float) -> None:
         self.sys = sys
-        self.generation = 0
+        self.generation = self.looks = 0
         self._inventory = Inventory(sys)
         self._every_us = round(devices_s * 1e6)
         self._due_us = 0
@@ -37,17 +37,25 @@ class Cards:
         return self._inventory.devices
 
     def look(self, mono_us: int) -> int:
-        """Looks whether devices have changed, when that is due; the generation.
+        """Looks whether devices have changed, when that is due; the generation. A listing that fails says nothing.
 
         Raises:
-            OSError: the devices can't be listed.
+            OSError: the devices can't be listed, and none is known.
         """
-        if mono_us >= self._due_us:
-            self._due_us = mono_us + self._every_us
-            if self._inventory.refresh():
-                self.generation += 1
-                for device in self._inventory.devices:
-                    self._count_life(device)
+        if mono_us < self._due_us:
+            return self.generation
+        self._due_us = mono_us + self._every_us
+        try:
+            changed = self._inventory.refresh()
+        except OSError:
+            if not self.devices:
+                raise
+            return self.generation
+        self.looks += 1
+        if changed:
+            self.generation += 1
+            for device in self.devices:
+                self._count_life(device)
         return self.generation
 
     def look_soon(self, mono_us: int) -> None:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from collectors.rnic.attributes import Attribute, names_in, read_text
+from collectors.rnic.attributes import Attribute, names_in
 from collectors.rnic.counter_text import Unread
 from collectors.rnic.devices import Device
 from collectors.rnic.meters import ByteMeter, Meter
@@ -88,7 +88,7 @@ class Quantity:
 
 
 class ByteReader:
-    """The bytes of one port of one life of a device; ``line_gbps`` None: there is no bound on them."""
+    """The bytes of one port of one life of a device."""
 
     def __init__(self, sys: Path, device: Device, port: int) -> None:
         self.device, self.port = device, port
@@ -96,13 +96,23 @@ class ByteReader:
         soft = device.kind == "soft"
         self.sent = Quantity(self.roots, (*SENT, SOFT_SENT) if soft else SENT)
         self.received = Quantity(self.roots, (*RECEIVED, SOFT_RECEIVED) if soft else RECEIVED)
-        self.line_gbps = _line_gbps(device, port)
+        self._rate = Attribute(f"{device.port_folder(port)}/rate") if device.kind == "physical" else None
         self.raw: tuple[int | Unread, int | Unread] = (Unread.ABSENT, Unread.ABSENT)
 
     @property
     def is_gone(self) -> bool:
         """Whether the device was away at the last reading."""
         return Unread.GONE in self.raw
+
+    def line_gbps(self) -> float | None:
+        """What the port can carry now, where its rate is that of one wire: not for functions, bonds, soft devices."""
+        if self._rate is None:
+            return None
+        try:
+            rate = parse_rate(self._rate.read().decode("ascii", "replace"))
+        except OSError:
+            return None
+        return None if rate is None else rate.gbps
 
     def take_raw(self) -> None:
         """Reads both counters, the part that has to be quick."""
@@ -117,6 +127,8 @@ class ByteReader:
         """Lets go of the files."""
         self.sent.close()
         self.received.close()
+        if self._rate is not None:
+            self._rate.close()
 
 
 class PortReader(ByteReader):
@@ -140,7 +152,7 @@ class PortReader(ByteReader):
             fell = fell or meter.falls(raw)
             self.columns[name].append(meter.take(raw))
         tx, rx = self.raw
-        line = self.line_gbps
+        line = self.line_gbps()
         sent, received = self.sent.meter, self.received.meter
         self.t_us.append(t_us)
         self.tx.append(sent.take_bytes(tx, mono_us, line, fell))
@@ -259,11 +271,3 @@ def _further(roots: dict[str, str]) -> list[tuple[str, Attribute, Meter]]:
             if len(found) >= MOST_COUNTERS:
                 return list(found.values())
     return list(found.values())
-
-
-def _line_gbps(device: Device, port: int) -> float | None:
-    """What the port can carry, where its rate is that of one wire: not for functions, bonds and soft devices."""
-    if device.kind != "physical":
-        return None
-    rate = parse_rate(read_text(f"{device.port_folder(port)}/rate") or "")
-    return None if rate is None else rate.gbps

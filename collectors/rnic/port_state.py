@@ -49,6 +49,7 @@ class Memory:
         self.members: tuple[str, ...] = ()
         self.bond = BondVerdict("whole")
         self.absent = 0
+        self.looks = -1
         self.missing_told = False
         self.epoch: int | None = None
 

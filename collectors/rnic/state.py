@@ -89,7 +89,9 @@ class RnicState:
     def _presence(self, now: Now, placement: Placement, memory: Memory, port: PortState | None) -> Iterator[Observed]:
         device = rnic_id(placement.host, placement.rnic)
         if port is None:
-            memory.absent += 1
+            self._cards.look_soon(now.mono_us)
+            memory.absent += memory.looks != self._cards.looks
+            memory.looks = self._cards.looks
             if memory.absent < self._settings.confirm or memory.missing_told:
                 return
             memory.missing_told = True

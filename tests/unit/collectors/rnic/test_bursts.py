@@ -110,6 +110,16 @@ def test_a_driver_that_refreshes_seldom_does_not_break_a_transfer_into_needles()
     assert detector.tx.resolution_us >= 350 * MS
 
 
+def test_a_counter_that_is_refreshed_often_again_is_trusted_again() -> None:
+    detector, value, coarsest = BurstDetector(Sensing(line_bytes_s=1e9)), 0, 0
+    for n in range(200):
+        value += 1 if n == 3 else 0 if n < 20 else 10**9 if n == 20 else 40_000
+        detector.sample(T0 + n * INTERVAL, n * INTERVAL, value, 0)
+        coarsest = max(coarsest, detector.tx.resolution_us)
+    assert coarsest > 500 * MS
+    assert detector.tx.resolution_us == 0
+
+
 def test_an_endless_transfer_is_told_in_parts() -> None:
     transfer = (0, 100_000_000, 10**12)
     found = detect([transfer], grid(70_000 * MS), Sensing(longest_us=10_000_000))

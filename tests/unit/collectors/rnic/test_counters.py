@@ -231,6 +231,17 @@ def test_statistics_of_the_network_device_stand_at_the_newest_sample(tmp_path: P
     assert columns(sample(part, 0, 1, 2, 3), "mlx5_0")["rx_prio3_pause"] == [None, None, 5]
 
 
+def test_a_port_that_comes_up_faster_is_believed(tmp_path: Path) -> None:
+    folder = card(tmp_path, "mlx5_0", "0000:01:00.0", {"counters/port_xmit_data": 1, "counters/port_rcv_data": 1})
+    put(folder, "ports/1/rate", "10 Gb/sec (4X SDR)")
+    part = collector(tmp_path, placed("mlx5_0"))
+    observed = sample(part, 0)
+    put(folder, "ports/1/rate", "400 Gb/sec (4X NDR)")
+    put(folder, "ports/1/counters/port_xmit_data", str(1 + 10 * 10**9))
+    observed += sample(part, 1)
+    assert columns(observed, "mlx5_0")["tx_bytes"] == [4, 4 + 40 * 10**9]
+
+
 def test_a_listing_that_fails_is_an_error_of_this_time_only(tmp_path: Path) -> None:
     put(tmp_path, "class/infiniband", "not a folder")
     with pytest.raises(OSError):

@@ -41,7 +41,7 @@ rounds = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(rounds)
 def test_garbage_in_any_file_harms_nobody(contents: list[dict[str, bytes]]) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -162,6 +162,28 @@ def test_a_short_absence_and_a_listing_that_fails_are_not_a_missing_card(tmp_pat
         assert look(part, second + 2) == []
 
 
+def test_one_listing_without_the_card_is_not_three(tmp_path: Path) -> None:
+    card(tmp_path, "mlx5_0", "0000:01:00.0", UP)
+    part = watching(tmp_path, placed("mlx5_0"), RnicSettings(devices_s=5.0))
+    look(part, 0)
+    link = tmp_path / "class/infiniband/mlx5_0"
+    target = link.readlink()
+    link.unlink()
+    assert look(part, 5.0, 5.1, 5.15, 5.2) == []
+    link.symlink_to(target)
+    assert look(part, 5.5, 6, 7, 8, 9, 10, 11) == []
+
+
+def test_a_listing_that_fails_says_nothing_of_cards_that_are_known(tmp_path: Path) -> None:
+    card(tmp_path, "mlx5_0", "0000:01:00.0", UP)
+    part = watching(tmp_path, placed("mlx5_0"))
+    look(part, 0)
+    folder = tmp_path / "class/infiniband"
+    folder.rename(tmp_path / "class/kept")
+    put(tmp_path, "class/infiniband", "not a folder")
+    assert look(part, *range(1, 9)) == []
+
+
 def test_a_card_that_was_never_seen_is_perhaps_a_wrong_name(tmp_path: Path) -> None:
     card(tmp_path, "mlx5_0", "0000:01:00.0", UP)
     (told,) = look(watching(tmp_path, placed("mlx5_0", "mlx5_9")), *range(6))
