@@ -154,6 +154,7 @@ NEEDED = {
     "fabric-file": ("maps.fabric", "a file"),
     "fabric-lldp": ("maps.neighbours", "a folder"),
     "log-files": ("events.logs", "a file"),
+    "job-logs": ("events.job_logs", "a file"),
     "syslog": ("events.syslog", "an address"),
     "switches-gnmi": ("switches.gnmi", "a switch"),
     "switches-sonic": ("switches.sonic", "a switch"),
@@ -184,6 +185,8 @@ def _paths(settings: AgentSettings) -> Iterator[tuple[str, str]]:
         yield "maps.endpoints", path
     for path in settings.events.logs:
         yield "events.logs", path
+    for container, path in settings.events.job_logs.items():
+        yield f"events.job_logs.{container}", path
 
 
 def _wrong_events(events: EventSettings) -> Iterator[tuple[str, str]]:

@@ -52,12 +52,13 @@ class FlowSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class EventSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What devices, the container runtime and the host's configuration say (parts `kernel-log`, `log-files`, `syslog`,
-    `container-runtime`, `configuration`, `lldp`).
+    """What devices, the container runtime and the host's configuration say (parts `kernel-log`, `log-files`,
+    `job-logs`, `syslog`, `container-runtime`, `configuration`, `lldp`).
 
     kernel_log: the kernel's log.
     backlog: also tell what was in it before the agent began.
     logs: log files to follow.
+    job_logs: a container's own log (of NCCL, say), by container.
     syslog: `address:port` (UDP) on which switches' syslog is heard.
     switches: name of the switch by sender's address; others are left out.
     runtime: whose events of containers are heard.
@@ -74,6 +75,7 @@ class EventSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     kernel_log: Annotated[str, Meta(min_length=1)] = "/dev/kmsg"
     backlog: bool = False
     logs: tuple[str, ...] = ()
+    job_logs: dict[str, str] = {}
     syslog: str = ""
     switches: dict[str, str] = {}
     runtime: Literal["cri", "containerd", "docker"] = "cri"
@@ -120,12 +122,14 @@ class SwitchSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     gnmi: tables `[[switches.gnmi]]`, one for each switch, with the fields below.
     sonic: words before SONiC's commands by switch, such as `leaf-0 = ["ssh", "monitor@leaf-0"]`.
     sonic_s: seconds between two questions to a SONiC switch.
+    lossless: priorities that need ECN and PFC on every port of SONiC switches; empty = not checked.
     timeout_s: seconds that each command has.
     """
 
     gnmi: tuple[GnmiSettings, ...] = ()
     sonic: dict[str, tuple[str, ...]] = {}
     sonic_s: Seconds = 5.0
+    lossless: tuple[Annotated[int, Meta(ge=0, le=7)], ...] = ()
     timeout_s: Seconds = 10.0
 
 

@@ -128,6 +128,13 @@ def _log_files(site: Site) -> Made:
         yield Piece(LogFile(Path(path), site.devices, zone_s=_zone_s, links=_tells_links(site)))
 
 
+def _job_logs(site: Site) -> Made:
+    from collectors.events.log_files import LogFile
+
+    for container, path in site.settings.events.job_logs.items():
+        yield Piece(LogFile(Path(path), site.devices, ("job", container), _zone_s))
+
+
 def _syslog(site: Site) -> Made:
     from collectors.events.log_files import SyslogSocket
 
@@ -184,7 +191,7 @@ def _switches_sonic(site: Site) -> Made:
 
     settings = site.settings.switches
     for switch, prefix in settings.sonic.items():
-        commands = SonicCommands(prefix=prefix)
+        commands = SonicCommands(prefix=prefix, lossless=frozenset(settings.lossless))
         yield Piece(SonicSwitch(switch, site.devices, commands, settings.sonic_s, settings.timeout_s), True)
 
 
@@ -227,6 +234,7 @@ PARTS: dict[str, Callable[[Site], Made]] = {
     "flow-tables": _flow_tables,
     "kernel-log": _kernel_log,
     "log-files": _log_files,
+    "job-logs": _job_logs,
     "syslog": _syslog,
     "container-runtime": _container_runtime,
     "configuration": _configuration,
