@@ -10,6 +10,7 @@ from schemas.instants import SECOND_US
 
 PARTIAL_LOSS = 0.5
 STEADY_US = 6 * SECOND_US
+SLOW_STEADY_US = 25 * SECOND_US
 SURE = 0.9
 
 
@@ -17,7 +18,7 @@ def action_of(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None], awai
     """What to do; slowness that only a place explains waits for the flow tables that say what is wrong there."""
     component, issue = blamed
     kind = heap.clues[0].kind
-    placed = kind == "network_fault" and issue is None and heap.layers <= {"underlay"}
+    placed = kind == "network_fault" and heap.sources <= {"underlay"}
     if placed and awaited and scene.case.symptom() == "high_latency":
         why = "flow tables from after the onset are due; they tell the host from its virtual switch and settings"
         return Action(kind="none", target=None, why=why)
@@ -55,11 +56,15 @@ def action_for(kind: IncidentKind, component: str, issue: IssueId | None, fibre:
     return Action(kind="quarantine", target=component, why=why)
 
 
-def held_back(action: Action, confidence: float, stood_us: int) -> Action:
-    """The action, or none yet: nothing is taken out of use on a verdict that may look different in a moment."""
-    if action.kind != "quarantine" or stood_us >= STEADY_US or confidence >= SURE:
+def held_back(action: Action, confidence: float, stood_us: int, slow: bool) -> Action:
+    """The action, or none yet: nothing is taken out of use on a verdict that may look different in a moment.
+
+    What is only slow can wait longer: until several flow tables have been compared.
+    """
+    steady_us = SLOW_STEADY_US if slow else STEADY_US
+    if action.kind != "quarantine" or stood_us >= steady_us or confidence >= SURE:
         return action
-    why = f"{action.target} is not taken out of use before the evidence has stood for {STEADY_US // SECOND_US} s"
+    why = f"{action.target} is not taken out of use before the evidence has stood for {steady_us // SECOND_US} s"
     return Action(kind="none", target=None, why=why)
 
 

@@ -1,11 +1,12 @@
 """How sure can we be? A posterior is surer than the assumptions that it was computed under; this takes that back.
 
-confidence = p x (1 - lapse) x (1 - young) x (1 - unexplained / 2), where
+confidence = p x (1 - lapse) x (1 - young) x (1 - 0.3 unexplained), where
 
 - p: the candidate's share of e^(nats / ``TEMPER``) over all candidates and "something else": the margin over rivals.
   Trains of one fault are not independent, so their nats count for less than their sum;
 - lapse: how often evidence misleads that comes from one kind of source only (trains, queues, counters, tables, devices,
   health), from two, from three. Independent kinds seldom mislead in the same direction;
+  A host that only its place speaks against may owe it to its software or settings, which probes can't tell apart;
 - young: ``YOUNG`` at the onset, falling with ``AGE_S``: what two seconds show may look different after ten;
 - unexplained: share of the case's ill pairs that do not depend on the component.
 
@@ -21,9 +22,10 @@ from localization.scene import Scene
 from schemas.instants import SECOND_US
 
 TEMPER = 2.0
-LAPSES = (0.16, 0.06, 0.03)
-YOUNG, AGE_S = 0.2, 5.0
-LESS = 0.5
+LAPSES = (0.10, 0.04, 0.02)
+YOUNG, AGE_S = 0.15, 5.0
+LESS = 0.3
+HOST_LAPSE = 0.25
 
 
 def weigh(heaps: list[Heap], other_nats: float) -> list[float]:
@@ -36,6 +38,8 @@ def weigh(heaps: list[Heap], other_nats: float) -> list[float]:
 def reliability(scene: Scene, heap: Heap, component: str) -> float:
     """By how much evidence like the heap's can be trusted to mean what it says."""
     lapse = LAPSES[min(len(heap.sources), len(LAPSES)) - 1]
+    if component.startswith("host:") and heap.sources <= {"underlay"}:
+        lapse = HOST_LAPSE
     age_s = max(0, scene.t_us - scene.onset_us) / SECOND_US
     young = YOUNG * exp(-age_s / AGE_S)
     return (1.0 - lapse) * (1.0 - young) * (1.0 - LESS * _unexplained(scene, component))
@@ -43,6 +47,8 @@ def reliability(scene: Scene, heap: Heap, component: str) -> float:
 
 def _unexplained(scene: Scene, component: str) -> float:
     """Share of the ill pairs that do not depend on the component, as far as their paths are known."""
+    if component.partition(":")[0] in ("agent", "clock"):
+        return 0.0
     paths = scene.paths()
     blamed = suspect_of(scene.topology, component)
     known = [pair for pair in scene.pairs if paths.get(pair)]

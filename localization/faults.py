@@ -21,6 +21,7 @@ from schemas.instants import SECOND_US
 
 RECOVERY_NATS = 6.0
 SILENT_S = 120
+WANING, WANING_PACKETS = 0.7, 100.0
 HIT = 0.2
 """A train has been hit by an erratic fault if it lost this share of what such trains lose."""
 
@@ -31,7 +32,7 @@ class Fault:
 
     ``lost``, ``sent``: packets of trains that crossed it since ``since_us``. ``rivals``: (suspect, nats) that explain
     nearly as much. ``support``: nats without the strongest pair. ``recovery``: nats for its being well again.
-    ``replaces``: blamed before in its place. ``judged``: packets lost when the fabric was last searched.
+    ``replaces``: blamed before in its place. ``waning``: seconds in a row in which much passed of what it should stop.
     """
 
     suspect: Suspect
@@ -49,12 +50,14 @@ class Fault:
     recovery: float = 0.0
     bad_us: int = 0
     over_us: int | None = None
-    judged: int = 0
+    waning: int = 0
 
     @property
-    def restless(self) -> bool:
-        """Whether trains have lost packets on it since it was last searched for, or it is not well again."""
-        return self.recovery < RECOVERY_NATS or self.lost > self.judged
+    def ended_us(self) -> int | None:
+        """When it was last bad, if it is over or about to be; None: it goes on."""
+        if self.over_us is not None:
+            return self.over_us
+        return self.bad_us if self.recovery >= RECOVERY_NATS else None
 
     @property
     def erratic(self) -> bool:
@@ -63,14 +66,14 @@ class Fault:
 
     def covers(self, second: Second) -> bool:
         """Whether the fault lasted during that second."""
-        return self.since_us < second.t_us and (self.over_us is None or second.t_us <= self.over_us)
+        return self.since_us < second.t_us and (self.ended_us is None or second.t_us <= self.ended_us)
 
     def is_edge(self, second: Second) -> bool:
         """Whether the fault may have been there for a part of that second: just before its onset or after its end."""
         edge_us = EDGE_S * SECOND_US
         if second.t_us <= self.since_us:
             return second.t_us > self.since_us - edge_us
-        return self.over_us is not None and self.over_us < second.t_us <= self.over_us + edge_us
+        return self.ended_us is not None and self.ended_us < second.t_us <= self.ended_us + edge_us
 
 
 def crossing_of(fault: Fault, second: Second, table: RouteTable) -> Ints:
@@ -111,6 +114,9 @@ def follow(fault: Fault, second: Second, table: RouteTable, p: Floats, quiet_s: 
     on = crossing_of(fault, second, table)
     sent, lost = int(second.sent[on].sum()), second.lost[on]
     fault.sent, fault.lost = fault.sent + sent, fault.lost + int(lost.sum())
+    expected = fault.loss * sent
+    fades = not fault.erratic and expected >= WANING_PACKETS and int(lost.sum()) < WANING * expected
+    fault.waning = fault.waning + 1 if fades else 0
     gain = _calm(fault, second.sent[on], lost) if fault.erratic else _well(fault, p[on], sent, lost)
     fault.recovery = min(max(0.0, fault.recovery + gain), 2.0 * RECOVERY_NATS)
     if fault.recovery < RECOVERY_NATS and sent:

@@ -43,11 +43,11 @@ def heap_up(topology: Topology, clues: list[Clue]) -> list[Heap]:
     _refine(topology, piles)
     heaps = []
     for key in sorted(piles):
-        best: dict[tuple[str, str, IssueId | None], Clue] = {}
+        best: dict[tuple[str, str, str, IssueId | None], Clue] = {}
         for clue in piles[key]:
-            known = best.get((clue.layer, clue.component, clue.issue))
-            if known is None or clue.nats > known.nats:
-                best[clue.layer, clue.component, clue.issue] = clue
+            about = clue.layer, clue.source, clue.component, clue.issue
+            if about not in best or clue.nats > best[about].nats:
+                best[about] = clue
         kept = sorted(best.values(), key=lambda clue: (-clue.nats, clue.component, clue.issue or ""))
         heaps.append(Heap(min(MOST_NATS, sum(clue.nats for clue in kept)), kept))
     return sorted(heaps, key=lambda heap: (-heap.nats, heap.clues[0].component))
@@ -62,7 +62,8 @@ def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]
         if not known or not location:
             continue
         best = max(known, key=lambda key: sum(clue.nats for clue in piles[key]))
-        piles[best] += [clue._replace(component=piles[best][0].component, kind="network_fault") for clue in location]
+        here = piles[best][0].component
+        piles[best] += [clue._replace(component=here, kind="network_fault", issue=None) for clue in location]
         piles[whole] = [clue for clue in piles[whole] if clue.layer != "underlay"]
         if not piles[whole]:
             del piles[whole]

@@ -46,23 +46,42 @@ class Explanation:
 
 
 def infer(sample: Sample, penalty: float, rank: Rank) -> Explanation:
-    """The faults that a window of trains shows; each is worth ``penalty`` nats less its prior."""
+    """The faults that a window of trains shows; each is worth ``penalty`` nats less its prior.
+
+    One suspect that touches much and hits at will can claim what several plain ones would explain better: what was
+    found has to stand against the best set of single parts that lose steadily.
+    """
     tried = worth_trying(sample)
-    picks: list[Pick] = []
-    level = fit_level(sample, picks, 1.0)
-    while len(picks) < MOST_FAULTS:
-        p = explained(sample, picks, level)
-        found = gains(sample, p, tried)
-        pick = _best(sample, found, p, (penalty, {pick.suspect for pick in picks}), rank)
-        if pick is None:
-            break
-        picks, level = refine(sample, [*picks, pick], level)
-    picks, level = _prune(sample, picks, level, penalty)
+    picks, level, worth = _collect(sample, (penalty, set()), rank, tried)
+    if any(pick.erratic or sample.prior[pick.suspect] < 0.0 for pick in picks):
+        plain = replace(sample, modes=sample.modes.steady, against=sample.against[:, :, : len(sample.modes.loss)])
+        wide = set(np.flatnonzero(sample.prior < 0.0).tolist())
+        rivals, other_level, other_worth = _collect(plain, (penalty, wide), rank, tried)
+        if other_worth > worth:
+            picks, level = rivals, other_level
     picks = [_with_rivals(sample, picks, number, (level, tried)) for number in range(len(picks))]
     p = explained(sample, picks, level)
     found = gains(sample, p, np.arange(sample.against.shape[1]))
     runner_up = _runner_up(sample, found, p, {pick.suspect for pick in picks})
     return Explanation(picks, level, found.by_mode, runner_up)
+
+
+def _collect(sample: Sample, bar: tuple[float, set[int]], rank: Rank, tried: Ints) -> tuple[list[Pick], float, float]:
+    """A set of faults, the best first, without the suspects that are barred; its background level, and its worth."""
+    penalty, barred = bar
+    picks: list[Pick] = []
+    worth = 0.0
+    level = fit_level(sample, picks, 1.0)
+    while len(picks) < MOST_FAULTS:
+        p = explained(sample, picks, level)
+        found = gains(sample, p, tried)
+        pick = _best(sample, found, p, (penalty, barred | {pick.suspect for pick in picks}), rank)
+        if pick is None:
+            break
+        worth += pick.gain + float(sample.prior[pick.suspect]) - penalty
+        picks, level = refine(sample, [*picks, pick], level)
+    picks, level = _prune(sample, picks, level, penalty)
+    return picks, level, worth
 
 
 def _best(sample: Sample, found: Gains, p: Floats, bar: tuple[float, set[int]], rank: Rank) -> Pick | None:

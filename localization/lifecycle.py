@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from localization.actions import held_back
+from localization.actions import SURE, held_back
 from localization.cases import Case
 from localization.evidence import EvidenceStore
 from localization.grouping import CaseBook
@@ -44,7 +44,8 @@ def report(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission
     if case.meant is None or case.meant.component != meant.component:
         case.blamed_us = t_us
     before, case.meant, case.firm = case.opened, meant, meant.component is not None
-    now = msgspec.structs.replace(meant, action=held_back(meant.action, meant.confidence, t_us - case.blamed_us))
+    action = held_back(meant.action, meant.confidence, t_us - case.blamed_us, meant.symptom == "high_latency")
+    now = msgspec.structs.replace(meant, action=action)
     if before is not None and not is_material(before, now):
         return []
     case.opened = msgspec.structs.replace(now, state="open" if before is None else "updated")
@@ -65,8 +66,8 @@ def _is_ready(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> 
 
 def _is_wide(case: Case, verdict: Verdict) -> bool:
     """Whether a whole switch or host is blamed for what is not even an outage, and nothing but trains says so."""
-    wide = (verdict.component or "").startswith(("switch:", "host:"))
-    return wide and verdict.kind == "network_fault" and verdict.issue is None and case.symptom() != "unconnectivity"
+    wide = (verdict.component or "").startswith(("switch:", "host:")) and verdict.confidence < SURE
+    return wide and verdict.kind == "network_fault" and case.symptom() != "unconnectivity"
 
 
 def _is_gentle(case: Case, store: EvidenceStore) -> bool:

@@ -113,7 +113,7 @@ def explained(sample: Sample, picks: list[Pick], level: float) -> Floats:
     its onset is its own as well, whatever the share, and so is everything that an erratic fault's trains have lost.
     A train whose replies may cross the fault loses by it to the degree that this fits it better.
     """
-    survives = 1.0 - np.minimum(sample.base * level, 0.5)
+    survives = 1.0 - np.where(sample.base < 0.5, np.minimum(sample.base * level, 0.5), sample.base)
     for pick in picks:
         on = crossing(sample, pick.suspect, pick.since)
         edge = crossing(sample, pick.suspect, pick.since - EDGE_S) & ~on

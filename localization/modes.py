@@ -39,6 +39,11 @@ class Modes:
         """Nats by which each hypothesis is rarer than a steady loss."""
         return np.append(np.zeros(len(self.loss)), np.full(len(self.hit), -ERRATIC_NATS))
 
+    @property
+    def steady(self) -> Modes:
+        """Only the steady ones."""
+        return Modes(self.loss, self.hit[:0])
+
     def hit_of(self, at: int) -> float:
         """Share of trains that the hypothesis at a place hits, 1 for a steady one."""
         return float(self.hit[at - len(self.loss)]) if at >= len(self.loss) else 1.0

@@ -1,8 +1,8 @@
 """How does a fault lose packets, steadily, totally, on and off? The shape names the issue where no warning does.
  Losses of the trains that cross the fault, second by second since its onset: total (every second at least
 ``TOTAL``) is a port that is down, or a switch that is off; on and off (at least a fifth of the seconds total, a
-fifth nearly without loss) is a port that flaps; CRC errors that grow at an end of the link are a corrupting fibre.
-Anything else names nothing.
+fifth nearly without loss) is a port that flaps; CRC errors that grow at an end of the link are a corrupting fibre; an
+RNIC with some pairs dead and the others well has lost a port of its bond. Anything else names nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from localization.likelihood import EDGE_S
 from localization.scene import Scene
 from localization.topology import Topology
 from schemas.diagnosis import IssueId
+from schemas.instants import SECOND_US
 
 TOTAL = 0.97
 MOSTLY = 0.9
 RARELY = 0.1
 TURNS = 3
 EXTREME = 0.8
+SPLIT_US = 6 * SECOND_US
+LEAST_FLOWS = 2
 
 
 def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
@@ -27,6 +30,9 @@ def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
     corrupted = _crc_errors(scene, fault)
     if corrupted:
         return "crc_error", f"{corrupted} CRC errors were counted at its ends since the onset"
+    split = _split_flows(scene, fault)
+    if split:
+        return "bond_error", split
     shares = loss_by_second(scene, fault)
     on_access = _is_access(scene.topology, fault)
     settled = shares[EDGE_S:] or shares
@@ -39,6 +45,31 @@ def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
         flapping: IssueId = "rnic_port_flapping" if on_access else "switch_port_flapping"
         return flapping, f"it lost nearly all or next to nothing, and turned {turns} times in {len(shares)} s"
     return None, "its losses are spread evenly, which says nothing of the reason"
+
+
+def _split_flows(scene: Scene, fault: Fault) -> str | None:
+    """In words, if some flows of an RNIC get nothing through and the others all: one port of its bond is dead.
+
+    A bond sends each flow over one of its ports, chosen by a hash, so a flow is lost as a whole or not at all.
+    """
+    if fault.suspect.kind != "rnic" or scene.t_us - fault.since_us < SPLIT_US:
+        return None
+    sent: dict[tuple[str, str], int] = {}
+    lost: dict[tuple[str, str], int] = {}
+    table = scene.store.watch.routes
+    for second in scene.store.watch.window.since(fault.since_us + EDGE_S * SECOND_US):
+        for at in crossing_of(fault, second, table).tolist():
+            src, dst = table.routes[int(second.route[at])][:2]
+            ends = (src, dst) if src < dst else (dst, src)
+            sent[ends] = sent.get(ends, 0) + int(second.sent[at])
+            lost[ends] = lost.get(ends, 0) + int(second.lost[at])
+    shares = [lost[ends] / sent[ends] for ends in sent]
+    dead, well = sum(share >= TOTAL for share in shares), sum(share <= RARELY for share in shares)
+    if min(dead, well) < LEAST_FLOWS or dead + well < len(shares):
+        return None
+    return (
+        f"{dead} of its {len(shares)} pairs get nothing through, the others lose nothing: one port of the bond is dead"
+    )
 
 
 def loss_by_second(scene: Scene, fault: Fault) -> list[float]:

@@ -38,7 +38,7 @@ def look(watch: FabricWatch, t_us: int) -> bool:
 def sample_of(watch: FabricWatch) -> Sample:
     """The window as input of the search; faults that are over count as background while they lasted."""
     seconds, size = watch.window.seconds, len(watch.routes.suspects.all)
-    is_hop, over = watch.hops(), [fault for fault in watch.faults if fault.over_us is not None]
+    is_hop, over = watch.hops(), [fault for fault in watch.faults if fault.ended_us is not None]
     against = np.zeros((len(seconds), size, MODES.size))
     parts: list[tuple[Ints, Ints, Ints, Ints, Floats]] = []
     expected = 0.0
@@ -164,8 +164,6 @@ def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
         else:
             kept.append(old)
     watch.faults = kept + faults
-    for fault in watch.active():
-        fault.judged = fault.lost
     left = np.zeros_like(watch.score)
     left[: len(found.left), tried_modes(watch)] = np.maximum(0.0, found.left)
     watch.score = left

@@ -2,6 +2,7 @@
  Three kinds of tests: the faults that the fabric-wide search found for this case (``localization.search``), the
 suspect that slow pairs have in common (``localization.grouping``), and the queues of the ports that the case's
 trains wait in, during the anomaly against before. A deep queue at the blamed place turns the fault into congestion.
+What RNICs of one host have in common is the board with its PCIe, as long as nothing speaks for software or settings.
 Nats of a fault = gain - ln(number of suspects), its posterior odds under equal priors, capped: a model is never
 surer than its assumptions.
 """
@@ -164,10 +165,20 @@ def _fault_text(scene: Scene, fault: Fault) -> str:
     )
 
 
-def _blame(scene: Scene, outcome: Outcome, suspect: Suspect, found: tuple[float, str], issue: IssueId | None) -> None:
-    """A clue against a suspect; where its own queue is deep, against the queue, and less against the suspect."""
+def _blame(
+    scene: Scene,
+    outcome: Outcome,
+    suspect: Suspect,
+    found: tuple[float, str],
+    issue: IssueId | None,
+    shared: frozenset[str] = frozenset(),
+) -> None:
+    """A clue against a suspect; where its own queue is deep, against the queue, and less against the suspect.
+
+    ``shared``: further ports whose queues all that speaks against the suspect has waited in.
+    """
     nats, text = found
-    ports = egress_ports(scene.topology, suspect)
+    ports = {*egress_ports(scene.topology, suspect), *shared}
     deep = [test for test in scene.deep if test.port in ports]
     if deep:
         outcome.clues.append(_queue_clue(max(deep, key=lambda test: test.uncontrolled), nats, text))
@@ -183,7 +194,9 @@ def _group_test(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[s
     ill = len({ends_of(anomaly) for anomaly in scene.case.members()})
     text = f"{ill} ill pairs have {words_of(scene.topology, suspect)} in common, {nats:.1f} nats over chance"
     tests.append(PassTest(test="common part", result=f"{nats:.1f} nats", detail=text))
-    _blame(scene, outcome, suspect, (min(MOST_NATS, nats), text), None)
+    issue: IssueId | None = "pcie_nic_error" if suspect.kind == "host" else None
+    shared = frozenset(port for port, share in _ports(scene).items() if share >= 1.0)
+    _blame(scene, outcome, suspect, (min(MOST_NATS, nats), text), issue, shared)
     return [words_of(scene.topology, suspect)]
 
 

@@ -32,6 +32,8 @@ MOST_WINDOWS = 1440.0
 LEAST_SHARE = 0.05
 GROWN = 1.2
 REVIEW_S = 2
+LONGEST_WANING = 2
+EXPLAINED = 2.0
 
 
 def _scores() -> Floats:
@@ -181,6 +183,9 @@ class FabricWatch:
                 wary[self.routes.suspects.index[fault.suspect]] = True
         touched = np.append(wary, False)[self.routes.members[second.route]]
         healthy = np.logical_not(touched.any(axis=1))
+        if self.faults:
+            background = self.background.of_routes(self.routes, second.route, is_hop)
+            healthy &= self.explained(second, is_hop, self.faults) <= EXPLAINED * background
         was_warm = self.warm
         self.background.learn(self.routes, second, healthy, is_hop)
         if self.warm and not was_warm:
@@ -196,9 +201,12 @@ class FabricWatch:
         """Whether a suspect has gathered so much evidence that a search is worth its cost.
 
         After a search in vain the next one waits, unless the evidence has grown by a fifth. Known faults are reviewed
-        now and then: what a second of losses showed may look different after ten.
+        now and then: what a second of losses showed may look different after ten. While one ends nothing is searched:
+        a second that is half bad fits nobody.
         """
-        if t_us >= self.review_us and any(fault.restless for fault in self.active()):
+        if any(0 < fault.waning <= LONGEST_WANING and fault.ended_us is None for fault in self.active()):
+            return False
+        if t_us >= self.review_us and any(fault.ended_us is None for fault in self.active()):
             return True
         worth = self.most_evidence()
         return worth >= self.penalty and (t_us >= self.next_look_us or worth >= GROWN * self.looked_at)

@@ -86,6 +86,7 @@ def sample(faulty: set[int], loss: float, routes: int = 60, seed: int = 1) -> Sa
         prior=np.zeros(12),
         modes=MODES,
         echo=lambda _: None,
+        flown=lambda routes, since: np.full(len(routes), 20 - since),
     )
 
 
@@ -107,6 +108,7 @@ def test_what_rests_on_one_pair_is_not_blamed() -> None:
         prior=whole.prior,
         modes=MODES,
         echo=whole.echo,
+        flown=whole.flown,
     )
     found = infer(quiet, 12.0, lambda suspect: (0, str(suspect)))
     assert found.picks == []
