@@ -108,7 +108,7 @@ fabric = "{tmp_path}/f.json"
 neighbours = "{tmp_path}"
 [events]
 logs = ["{tmp_path}/log"]
-job_logs = ["{tmp_path}/job.log"]
+job_logs = {{ "c-1" = "{tmp_path}/job.log" }}
 syslog = "127.0.0.1:9"
 kernel_log = "{tmp_path}/kmsg"
 [switches]
