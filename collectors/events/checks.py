@@ -22,6 +22,9 @@ from collectors.events.standing import Standing
 from collectors.events.telling import Teller
 from collectors.observing import Now, Observed
 
+TOLD_ELSEWHERE = ("bond_degraded", "port_down", "speed_degraded", "interface_missing")
+"""What the bond's own file, or the state of the RNIC, tells of a network device."""
+
 
 class Wanted(Struct, frozen=True, kw_only=True):
     """How the host should be. ``interfaces`` None: as it is found at first. ``hugepages``: {size in kB: number}.
@@ -75,8 +78,8 @@ class ConfigurationChecks:
         yield from bonds
         for each in judge_interfaces(self._expected, interfaces):
             told = each.subject.name in judged or each.subject.name in rnics
-            if not told or each.code not in ("bond_degraded", "port_down", "speed_degraded"):
-                yield each  # what the bond's own file, or the RNIC's state, tells of a device is told once
+            if not told or each.code not in TOLD_ELSEWHERE:
+                yield each
         yield from judge_hugepages(dict(self._wanted.hugepages), read_hugepages(self._sys))
         yield from self._qos()
 

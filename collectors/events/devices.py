@@ -3,7 +3,10 @@
 Read from ``<sys>/class/infiniband/<rnic>/device`` (a link into the PCI tree: its last part is the RNIC's address,
 those before are the bridges above it), its ``net`` folder, and the network devices that are enslaved to one of those
 (a bond has one RDMA device over two wires). Bridges above several RNICs belong to the host, not to one of them. A
-device without a PCI address (rxe) is known by its network device (``parent``). Cost: some twenty files for each RNIC.
+device without a PCI address (rxe) is known by its network device (``parent``).
+
+A network device that is no RNIC's is ``port:<host>/<name>``: its faults are told, but the management network of a host
+is not on the way of RDMA, and must not accuse the host. Cost: some twenty files for each RNIC.
 """
 
 from __future__ import annotations
@@ -45,6 +48,8 @@ class Devices(Struct, frozen=True, kw_only=True):
         rnic = self.by_netdev.get(name) if subject.kind == "netdev" else self.by_pci.get(full_address(name))
         if rnic is not None:
             return f"rnic:{self.host}/{rnic}"
+        if subject.kind == "netdev":
+            return f"port:{self.host}/{name}"
         below = self.below_bridge.get(full_address(name), ())
         if len(below) == 1:
             return f"rnic:{self.host}/{below[0]}"

@@ -1,7 +1,8 @@
 """Are network devices as they should be: speed, MTU, carrier, master? Read from sysfs, compared with what is expected.
 
-What is expected is configured, or learned once from a host that was well (field case N14). A device that is not
-expected may do as it likes: ports may be down by design. Without carrier the kernel still tells the last speed, so
+What is expected is configured, or learned once from a host that was well (field case N14): of physical devices and
+bonds only, as interfaces of containers come and go, and virtual functions move into them. A device that is not expected
+may do as it likes: ports may be down by design. Without carrier the kernel still tells the last speed, so
 speed counts only with carrier. A bond whose members all have carrier and none of whom is enslaved has been configured
 for other cards (a swap changed their addresses): the fault is the configuration, not the link. Speeds are Mb/s (a
 bond's is the sum).
@@ -18,13 +19,17 @@ from collectors.events.notices import Notice, Severity, Subject, SubjectKind, Va
 
 
 class Interface(Struct, frozen=True, kw_only=True):
-    """A network device as the kernel tells it; None: not told."""
+    """A network device as the kernel tells it; None: not told. ``master``: its bond.
+
+    ``lasting``: a physical device or a bond, which stay where they are.
+    """
 
     name: str
     carrier: bool | None = None
     mtu: int | None = None
     speed_mbps: int | None = None
     master: str | None = None
+    lasting: bool = True
 
 
 class Expected(Struct, frozen=True, kw_only=True):
@@ -48,12 +53,14 @@ def read_interfaces(sys: Path) -> dict[str, Interface]:
 def _interface(folder: Path) -> Interface:
     carrier, speed = _number(folder / "carrier"), _number(folder / "speed")
     master = folder / "master"
+    physical = (folder / "device").exists() and not (folder / "device" / "physfn").exists()
     return Interface(
         name=folder.name,
         carrier=None if carrier is None else carrier == 1,
         mtu=_number(folder / "mtu"),
         speed_mbps=speed if speed is not None and 0 < speed < 1 << 31 else None,
-        master=master.resolve().name if master.exists() else None,
+        master=master.resolve().name if (master / "bonding").exists() else None,
+        lasting=physical or (folder / "bonding").exists(),
     )
 
 
@@ -66,11 +73,11 @@ def _number(path: Path) -> int | None:
 
 
 def learn(found: Mapping[str, Interface]) -> dict[str, Expected]:
-    """What is expected from now on: the state of every device that has carrier."""
+    """What is expected from now on: the state of every lasting device that has carrier."""
     return {
         name: Expected(mtu=each.mtu, speed_mbps=each.speed_mbps, master=each.master)
         for name, each in found.items()
-        if each.carrier
+        if each.carrier and each.lasting
     }
 
 
@@ -85,7 +92,7 @@ def judge_interfaces(expected: Mapping[str, Expected], found: Mapping[str, Inter
     for name, wanted in sorted(expected.items()):
         each = found.get(name)
         if each is None:
-            yield _notice(("rnic_missing", "error"), "netdev", name, f"{name} is gone", {"netdev": name})
+            yield _notice(("interface_missing", "error"), "netdev", name, f"{name} is gone", {"netdev": name})
             continue
         if not each.carrier:
             if name not in unmastered:

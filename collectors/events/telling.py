@@ -14,11 +14,20 @@ from collections.abc import Callable, Iterable, Iterator
 
 from collectors.events.devices import Devices
 from collectors.events.instants import SECOND_US
-from collectors.events.notices import Notice
+from collectors.events.notices import Notice, Subject
 from collectors.observing import Now, Observed
 
 MOST = 120
 MINUTE_US = 60 * SECOND_US
+
+
+def _device(notice: Notice, devices: Devices) -> str | None:
+    """The component that a notice is about; a card that is no RNIC is known by its network device, if that is told."""
+    device = devices.component(notice.subject)
+    netdev = notice.values.get("netdev")
+    if device == f"host:{devices.host}" and notice.subject.kind == "pci" and isinstance(netdev, str):
+        return devices.component(Subject("netdev", netdev))
+    return device
 
 
 class Teller:
@@ -37,7 +46,7 @@ class Teller:
         devices: Devices | None = None
         for notice, t_us in notices:
             devices = devices or self._devices()
-            device = devices.component(notice.subject)
+            device = _device(notice, devices)
             if device is None:
                 continue
             key = device, notice.code
@@ -49,8 +58,8 @@ class Teller:
         severity, code = notice.severity, notice.code
         if not self._links and code in ("port_down", "port_up") and device.startswith("rnic:"):
             severity, code = "info", "carrier"
-        elif notice.code == "port_down" and notice.subject.kind == "netdev":
-            severity = "error" if device.startswith("rnic:") or notice.subject.name.startswith("ib") else "warning"
+        elif code == "port_down" and device.startswith((f"port:{self._devices().host}/", "rnic:")):
+            severity = "error" if device.startswith("rnic:") or "/ib" in device else "warning"
         fields = {
             "device": device,
             "event": code,

@@ -95,9 +95,25 @@ def test_cards_that_were_swapped_are_a_matter_of_configuration() -> None:
     assert findings(one) == [("bond_degraded", "enp2")]
 
 
+def test_interfaces_of_containers_come_and_go(tmp_path: Path) -> None:
+    host_tree(tmp_path)
+    net, virtual = tmp_path / "class" / "net", tmp_path / "devices" / "virtual" / "net"
+    write(virtual, {"veth1/carrier": "1\n", "ovs-system/mtu": "1500\n"})
+    for name in ("veth1", "ovs-system"):
+        (net / name).symlink_to(virtual / name)
+    (virtual / "veth1" / "master").symlink_to(virtual / "ovs-system")
+    for name in ("eth2", "ib6"):
+        write(net / name, {"carrier": "1\n"})
+    function = net / "ib6" / "device" / "physfn"
+    function.mkdir()
+    found = read_interfaces(tmp_path)
+    assert found["veth1"].master is None, "a virtual switch is no bond"
+    assert set(learn(found)) == {"eth2"}, "neither what is virtual, nor a virtual function, will stay"
+
+
 def test_a_device_that_is_gone() -> None:
     found = {name: each for name, each in FRONT.items() if name != "enp1"}
-    assert findings(found) == [("rnic_missing", "enp1")]
+    assert findings(found) == [("interface_missing", "enp1")]
 
 
 def test_priority_flow_control_is_read_from_both_tools() -> None:
@@ -195,6 +211,7 @@ def host_tree(root: Path) -> Path:
     (root / "devices" / "virtual" / "net" / "bond0").mkdir(parents=True)
     net = root / "class" / "net"
     net.mkdir(parents=True)
+    (root / "devices" / "virtual" / "net" / "bond0" / "bonding").mkdir()
     (net / "bond0").symlink_to(root / "devices" / "virtual" / "net" / "bond0")
     for name, place in (("eth2", first), ("eth3", "0000:15:01.0/0000:1a:00.1"), ("ib6", second)):
         folder = pci / place / "net" / name
@@ -220,7 +237,11 @@ def test_interfaces_are_read_from_sysfs(tmp_path: Path) -> None:
     found = read_interfaces(tmp_path)
     assert found["eth2"] == Interface(name="eth2", carrier=True, mtu=9192, speed_mbps=400_000, master="bond0")
     assert found["eth3"] == Interface(name="eth3", carrier=False, mtu=9192, master="bond0")
-    assert found["bond0"] == Interface(name="bond0") and read_interfaces(tmp_path / "nowhere") == {}
+    assert (
+        found["bond0"] == Interface(name="bond0")
+        and found["eth2"].lasting
+        and read_interfaces(tmp_path / "nowhere") == {}
+    )
 
 
 def test_checks_tell_when_a_thing_becomes_wrong_and_when_it_is_right_again(tmp_path: Path) -> None:
@@ -246,7 +267,7 @@ def test_checks_look_at_bonds_that_are_not_of_cards(tmp_path: Path) -> None:
     assert [fact.fields["text"] for fact in part.collect(NOW)] == ["bond front0: enp3 down"]
     everything = ConfigurationChecks(devices, Wanted(interfaces={}, rnics=True), (tmp_path / "sys", tmp_path))
     found = {(fact.fields["device"], fact.fields["event"]) for fact in everything.collect(NOW)}
-    assert found == {("rnic:h1/mlx5_0", "bond_degraded"), ("host:h1", "bond_degraded")}
+    assert found == {("rnic:h1/mlx5_0", "bond_degraded"), ("port:h1/front0", "bond_degraded")}
 
 
 def test_checks_ask_the_tools_that_are_there(tmp_path: Path) -> None:
@@ -261,4 +282,4 @@ def test_checks_ask_the_tools_that_are_there(tmp_path: Path) -> None:
     (tmp_path / "class" / "net").mkdir(parents=True)
     part = ConfigurationChecks(devices, wanted, (tmp_path, tmp_path))
     found = {(fact.fields["device"], fact.fields["event"]) for fact in part.collect(NOW)}
-    assert found == {("rnic:h1/mlx5_0", "cc_disabled"), ("rnic:h1/mlx5_0", "rnic_missing")}
+    assert found == {("rnic:h1/mlx5_0", "cc_disabled")}, "of its links the RNIC's own state tells"
