@@ -55,6 +55,8 @@ class Prober:
     name = "probing"
 
     def __init__(self, home: Home, settings: ProbingSettings, key: bytes | None = None) -> None:
+        if key is not None and not 32 <= len(key) <= 64:
+            raise ValueError(f"the probing key must have 32 to 64 bytes, not {len(key)}")
         self._home = home
         self._settings = settings
         session = int.from_bytes(os.urandom(8), "big") >> 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from collectors.probing import ProbingSettings
+from collectors.probing import Home, Prober, ProbingSettings
 from collectors.probing.packet import SIZE, Kind, Packet, target_of, write_packet
 from tests.integration.probing.agents import Driver, endpoint_map, free_port, listed, name_of, now, plan, probers
 
@@ -159,3 +159,9 @@ def test_an_endpoint_that_leaves_stops_and_gives_its_port_back() -> None:
     assert driver.probers[1].report().covers == ()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
         again.bind(("127.0.0.2", driver.probers[1]._settings.port))
+
+
+@pytest.mark.parametrize("key", [b"", b"short", b"x" * 65])
+def test_a_key_of_the_wrong_length_is_refused(key: bytes) -> None:
+    with pytest.raises(ValueError, match="32 to 64 bytes"):
+        Prober(Home(host="h1"), ProbingSettings(), key)
