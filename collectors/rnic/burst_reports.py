@@ -1,8 +1,10 @@
 """``rnic-bursts``: which bursts did each RNIC send and receive? Bytes sampled every 10 to 100 ms, edges found here.
 
 Every ``burst_message_s`` seconds one message per endpoint tells the bursts that ended since; an empty list says that
-there were none. An endpoint whose counters could not be read at all in that time gets no message, because silence says
-nothing and an empty list would say "none". The agent may sample less often to save: edges get blunter, no byte is lost.
+there were none, up to the message's ``t_us``: while a burst is going on that is the sample before, because it may
+have ended within the last interval. An endpoint whose counters could not be read at all in that time gets no message,
+because silence says nothing and an empty list would say "none". The agent may sample less often to save: edges get
+blunter, no byte is lost.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class RnicBursts:
         self._generation = -1
         self._watched: dict[str, _Watched] = {}
         self._ports: tuple[_Watched, ...] = ()
-        self._flush_us = self._rates_us = 0
+        self._flush_us = self._rates_us = self._sampled_us = 0
 
     def collect(self, now: Now) -> Iterable[Observed]:
         """One sample of every port; messages when they are due."""
@@ -55,10 +57,11 @@ class RnicBursts:
         placements = tuple(self._placements())
         generation = self._cards.look(now.mono_us)
         if generation != self._generation or placements != self._current:
-            observed = self._flush(now)
+            observed = self._flush(now, self._sampled_us)
             self._generation, self._current = generation, placements
             self._open()
         t_us, mono_us = now.t_us, now.mono_us
+        before_us, self._sampled_us = self._sampled_us, t_us
         for one in self._ports:
             tx, rx = one.reader.read()
             if tx is not None or rx is not None:
@@ -70,7 +73,7 @@ class RnicBursts:
         if mono_us >= self._rates_us:
             self._read_rates(mono_us)
         if mono_us >= self._flush_us:
-            observed += self._flush(now)
+            observed += self._flush(now, before_us)
         return observed
 
     def _open(self) -> None:
@@ -107,7 +110,7 @@ class RnicBursts:
             longest_us=round(settings.longest_burst_s * 1e6),
         )
 
-    def _flush(self, now: Now) -> list[Observed]:
+    def _flush(self, now: Now, before_us: int) -> list[Observed]:
         settings = self._settings
         self._flush_us = now.mono_us + round((settings.burst_message_s - settings.burst_sample_s / 2) * 1e6)
         bursts = {id(one): _rows(one.detector) for one in self._ports}
@@ -122,7 +125,8 @@ class RnicBursts:
                 "tenant": placement.tenant,
                 "bursts": bursts[id(one)],
             }
-            observed.append(Observed("rnic-bursts", f"rnic-bursts.{placement.container}", now.t_us, fields))
+            t_us = min(before_us, now.t_us) if one.detector.is_open else now.t_us
+            observed.append(Observed("rnic-bursts", f"rnic-bursts.{placement.container}", t_us, fields))
         for one in self._ports:
             one.heard = False
         return observed

@@ -104,6 +104,11 @@ class Side:
         """How seldom the driver refreshes the counter; 0: at least as often as it is sampled."""
         return self._coarse
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a burst is going on, as far as the samples tell."""
+        return self._run is not None
+
     def forget(self) -> None:
         """Nothing is known any more; the next sample begins anew."""
         self.at, self._run, self._left, self._calm, self._changed = -1, None, 0.0, False, -1
@@ -212,6 +217,11 @@ class BurstDetector:
         found, self._found = self._found, []
         found.sort(key=lambda one: (one.end_us, one.start_us, one.direction))
         return found
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a burst is going on: it may have ended within the last interval already."""
+        return self.tx.is_open or self.rx.is_open
 
     def forget(self) -> None:
         """The device is another one, or away: nothing is comparable any more."""

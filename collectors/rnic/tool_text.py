@@ -1,9 +1,9 @@
 """What do the printouts of the usual tools say, in one shape? Pure and total: odd lines are left out, never guessed.
 
 Read are ``rdma statistic show`` (one line per port, or with ``-p`` a name and value per line), "Port n hw counters:"
-listings, ``grep "" .../hw_counters/*`` (path:value), ``ethtool -S``, two of them side by side (``diff -y``) and
-``perfquery``. Names stay raw. A counter whose port is not told belongs to port 0 (unknown): it is not given to the port
-that comes next. Numbers as in ``counter_text``; data counters of fabric tools become bytes.
+listings, ``grep "" .../hw_counters/*`` (path:value), ``ethtool -S``, two of them side by side (``diff -y``),
+``perfquery`` and ``ibqueryerrors``. Names stay raw. A counter whose port is not told belongs to port 0 (unknown): it
+is not given to the port that comes next. Numbers as in ``counter_text``; data counters of fabric tools become bytes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ NAMED = re.compile(r"\s*([A-Za-z_][\w.]{0,63})\s*:\s*(\S+)\s*")
 INDENTED = re.compile(r"\s+([A-Za-z_][\w.]{0,63})\s+(\S+)\s*")
 STATISTIC = re.compile(r"\s*(\S.{0,79}?):\s+(-?[0-9][0-9,]*)\s*")
 SIDES = re.compile(r"\s*(\S[^:]{0,79}):\s+([0-9]+)\s+[|<>]?\s*(\S[^:]{0,79}):\s+([0-9]+)(?:\s+DIFF:.*)?\s*")
+ERRORS = re.compile(r"GUID\s+(0x[0-9a-fA-F]{1,16})\s+port\s+(ALL|[0-9]{1,3}):?\s*(\[.*)")
+BRACKET = re.compile(r"\[([A-Za-z]\w{0,63})\s*==\s*([0-9]{1,20})(?:\s*\([^)\]]{0,40}\))?\]")
 DOTTED = re.compile(r"([A-Za-z][A-Za-z0-9]{0,63}):\.{2,64}(\S+)")
 
 
@@ -104,3 +106,14 @@ def parse_perfquery(text: str) -> list[tuple[int, Counters]]:
                 ports.append((0, {}))
             ports[-1][1][name] = bytes_of(name, value)
     return ports
+
+
+def parse_ibqueryerrors(text: str) -> dict[Port, Counters]:
+    """``ibqueryerrors``: counters by node GUID and port, 0 = all ports of the node; warnings between are left out."""
+    found: dict[Port, Counters] = {}
+    for line in text.splitlines():
+        match = ERRORS.fullmatch(line.strip())
+        if match is not None:
+            counters = {name: bytes_of(name, int(value)) for name, value in BRACKET.findall(match[3])}
+            found.setdefault((match[1].lower(), 0 if match[2] == "ALL" else int(match[2])), {}).update(counters)
+    return found

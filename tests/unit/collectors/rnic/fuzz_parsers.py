@@ -33,7 +33,13 @@ from collectors.rnic.port_text import (
     parse_rate,
     parse_state,
 )
-from collectors.rnic.tool_text import parse_ethtool, parse_hw_counters, parse_perfquery, parse_side_by_side
+from collectors.rnic.tool_text import (
+    parse_ethtool,
+    parse_hw_counters,
+    parse_ibqueryerrors,
+    parse_perfquery,
+    parse_side_by_side,
+)
 
 DATA = Path(__file__).parents[3] / "data" / "collectors" / "rnic"
 Parser = Callable[[bytes], object]
@@ -70,6 +76,7 @@ PARSERS: tuple[Parser, ...] = (
             parse_ethtool,
             parse_hw_counters,
             parse_perfquery,
+            parse_ibqueryerrors,
             parse_side_by_side,
         )
     ),
@@ -87,6 +94,7 @@ SHORT = (
     ),
     *(b"fe80:0000:0000:0000:0000:00ff:fe00:0009\n", b"::ffff:198.51.100.1", b"RoCE v2\n", b"/sys/x/0000:9c:00.0"),
     b"     rx_prio0_packets: 4939000000\t\t|\t     rx_prio0_packets: 4943000000     DIFF: 4000000\n",
+    b" GUID 0x00000000000000a7 port ALL: [LinkDownedCounter == 25 (25.000)] [PortXmitWait == 14681376621 (13.673G)]\n",
     b"mlx5_2\t1\t3\t0000:0000:0000:0000:0000:ffff:c633:6401\t198.51.100.1  \tv2\teth4\n",
 )
 STRANGE = b"\0\n\r\t :/.,-+eExX09[]()\xff\xc3\xa9"

@@ -48,6 +48,12 @@ def test_bursts_are_told_every_ten_seconds_and_an_empty_list_says_none(tmp_path:
     decode("rnic-bursts", b"j", msgspec.json.encode({**envelope, **observed[0].fields}), observed[0].t_us)
 
 
+def test_while_a_burst_goes_on_a_message_covers_only_what_is_decided(tmp_path: Path) -> None:
+    card(tmp_path, "mlx5_0", "0000:01:00.0", BYTES)
+    observed = run(tmp_path, placed("mlx5_0"), 11, {tick: tick * 10**8 for tick in range(190, 215)})
+    assert [one.t_us for one in observed] == [T0 + 9_950_000] and observed[0].fields["bursts"] == []
+
+
 def test_a_card_that_can_not_be_read_is_silent_not_quiet(tmp_path: Path) -> None:
     card(tmp_path, "mlx5_0", "0000:01:00.0", BYTES)
     card(tmp_path, "mlx5_1", "0000:02:00.0", {"counters/port_xmit_data": "N/A", "counters/port_rcv_data": "N/A"})

@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.rnic.tool_text import parse_ethtool, parse_hw_counters, parse_perfquery, parse_side_by_side
+from collectors.rnic.tool_text import (
+    parse_ethtool,
+    parse_hw_counters,
+    parse_ibqueryerrors,
+    parse_perfquery,
+    parse_side_by_side,
+)
 from tests.unit.collectors.rnic.trees import DATA
 
 
@@ -79,6 +85,20 @@ def test_fabric_tools_count_words_and_several_ports() -> None:
     assert not any("Select" in name for name in counters)
 
 
+def test_error_listings_with_both_kinds_of_brackets_and_warnings_between() -> None:
+    printed = (
+        " GUID 0x00000000000000a7 port ALL: [LinkDownedCounter == 25 (25.000)] "
+        "[PortXmitWait == 14681376621 (13.673G)]\n"
+        "ibwarn: [77] _do_madrpc: recv failed: Connection timed out\n"
+        " GUID 0x00000000000000a7 port 7: [PortXmitDiscards == 2846] [PortXmitWait == 4294967295 (4.000G)]\n"
+        "src/query_smp.c:199; umad (DR path slid 0; dlid 0; 0,1,17 Attr 0x11:0) bad status 110; Connection timed out\n"
+    )
+    assert parse_ibqueryerrors(printed) == {
+        ("0x00000000000000a7", 0): {"LinkDownedCounter": 25, "PortXmitWait": 14681376621},
+        ("0x00000000000000a7", 7): {"PortXmitDiscards": 2846, "PortXmitWait": 4294967295},
+    }
+
+
 @given(st.text(alphabet="link mlx5_0/1:\n\t.port hw counters:|DIFF0123456789", max_size=200))
 def test_any_text_gives_counters_or_nothing(printed: str) -> None:
     for counters in parse_hw_counters(printed).values():
@@ -86,4 +106,4 @@ def test_any_text_gives_counters_or_nothing(printed: str) -> None:
     before, after = parse_side_by_side(printed)
     assert before.keys() == after.keys()
     assert all(value >= 0 for value in parse_ethtool(printed).values())
-    parse_perfquery(printed)
+    parse_perfquery(printed), parse_ibqueryerrors(printed)
