@@ -21,7 +21,7 @@ from schemas.codec import encode
 from schemas.envelope import Clock, Producer
 from schemas.maps import Ecmp, Endpoint, EndpointMap, FabricMap, Link, Node
 
-HEALTHY_S, BROKEN_S = 20.0, 25.0
+HEALTHY_S, BROKEN_S = 14.0, 18.0
 EVERY_S = 4.0
 DROP = "priority=30,in_port=rdma0,udp,tp_dst=4791,actions=drop"
 SHARE = Path("/mnt/share")
