@@ -174,6 +174,7 @@ KNOWN_DEVICE_EVENTS = frozenset(
         "mtu_mismatch",
         "speed_degraded",
         "neighbour_changed",
+        "interface_missing",
         "carrier",
         "port_stable",
         "gid_missing",

@@ -37,7 +37,7 @@ class QosWanted(Struct, frozen=True, kw_only=True):
 
 
 _TRUST = re.compile(r"(?m)^\s*(?:Priority )?trust state: *(\w{1,16})")
-_PFC_ROWS = re.compile(r"(?m)^\s*priority((?:[ \t]+\d){1,8})[ \t]*\n\s*enabled((?:[ \t]+\d){1,8})")
+_PFC_ROWS = re.compile(r"(?m)^\s*priority((?:[ \t]+\d){1,8})[ \t\r]*\n\s*enabled((?:[ \t]+\d){1,8})")
 
 
 def parse_mlnx_qos(text: str) -> Qos:

@@ -216,6 +216,7 @@ _SENT = re.compile(r"Sent (?:(software|hardware) )?(\d{1,20}) bytes (\d{1,20}) p
 
 
 def _from_text(text: str, device: str) -> list[TcFlow]:
+    text = text.replace("\r\n", "\n")
     starts = [found.start() for found in re.finditer(r"^filter\b", text, re.M)]
     blocks = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=False)]
     found = [_block(block, device) for block in blocks]

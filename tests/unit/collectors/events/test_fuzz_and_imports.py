@@ -31,6 +31,23 @@ def test_every_parser_has_texts_that_it_knows() -> None:
         assert fuzz_texts.understood(parse, texts), name
 
 
+def test_lines_that_end_as_on_windows_mean_the_same() -> None:
+    for path in sorted(fuzz_texts.DATA.glob("*/*.txt")):
+        if path.parent.name not in ("flows", "events", "switches", "clocks"):
+            continue
+        plain = path.read_text()
+        for name, (parse, _) in fuzz_texts.PARSERS.items():
+            if name not in ("counters", "path"):
+                assert outcome(parse, plain.replace("\n", "\r\n")) == outcome(parse, plain), f"{name} on {path.name}"
+
+
+def outcome(parse: fuzz_texts.Parser, text: str) -> object:
+    try:
+        return parse(text)
+    except ValueError:
+        return "refused"
+
+
 def test_the_fuzzer_finds_a_parser_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz_texts, "PARSERS", {"whole": (lambda text: int(text or "0"), False)})
     tried, wrong = fuzz_texts.fuzz(1_000, seed=7)
