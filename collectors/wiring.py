@@ -61,6 +61,7 @@ Made = Iterator[Piece]
 
 
 def _rnic_counters(site: Site) -> Made:
+    """``rnic-counters``: all counters of the RNICs of this host's endpoints, from sysfs and ethtool."""
     from collectors.rnic.counters import RnicCounters
     from collectors.rnic.ethtool import Ethtool
 
@@ -69,12 +70,14 @@ def _rnic_counters(site: Site) -> Made:
 
 
 def _rnic_bursts(site: Site) -> Made:
+    """``rnic-bursts``: when each RNIC sent and received without a pause, found on the host."""
     from collectors.rnic.burst_reports import RnicBursts
 
     yield Piece(RnicBursts(site.residents.placements, site.cards, site.settings.rnic))
 
 
 def _rnic_state(site: Site) -> Made:
+    """``device-events``: ports, GIDs, PCIe links and bonds of the RNICs; GIDs in use for the health message."""
     from collectors.companions import GidReport
     from collectors.rnic.state import RnicState
 
@@ -83,6 +86,7 @@ def _rnic_state(site: Site) -> Made:
 
 
 def _probing(site: Site) -> Made:
+    """``probe-results``: carries out probe plans and answers the probes of other agents."""
     from collectors.probing.prober import Home, Prober
 
     settings = site.settings
@@ -92,6 +96,7 @@ def _probing(site: Site) -> Made:
 
 
 def _flow_tables(site: Site) -> Made:
+    """``flow-tables``: what the virtual switch and the RNICs hold, at intervals and when an anomaly asks."""
     from collectors.companions import DemandOnAnomaly
     from collectors.flows.collector import FlowBounds, FlowCollector, FlowSources
     from collectors.flows.known import Surroundings
@@ -110,6 +115,7 @@ def _flow_tables(site: Site) -> Made:
 
 
 def _kernel_log(site: Site) -> Made:
+    """``device-events`` from the kernel's log."""
     from collectors.events.kernel_log import KernelLog
 
     events = site.settings.events
@@ -122,6 +128,7 @@ def _tells_links(site: Site) -> bool:
 
 
 def _log_files(site: Site) -> Made:
+    """``device-events`` from log files of this host."""
     from collectors.events.log_files import LogFile
 
     for path in site.settings.events.logs:
@@ -129,6 +136,7 @@ def _log_files(site: Site) -> Made:
 
 
 def _job_logs(site: Site) -> Made:
+    """``device-events`` from the logs of containers."""
     from collectors.events.log_files import LogFile
 
     for container, path in site.settings.events.job_logs.items():
@@ -136,6 +144,7 @@ def _job_logs(site: Site) -> Made:
 
 
 def _syslog(site: Site) -> Made:
+    """``device-events`` from the syslog of switches."""
     from collectors.events.log_files import SyslogSocket
 
     events = site.settings.events
@@ -148,6 +157,7 @@ def _zone_s() -> int:
 
 
 def _container_runtime(site: Site) -> Made:
+    """``device-events``: containers that start and exit."""
     from collectors.events.runtime import CONTAINERD, CRI, DOCKER, ContainerRuntime
 
     events = site.settings.events
@@ -156,6 +166,7 @@ def _container_runtime(site: Site) -> Made:
 
 
 def _configuration(site: Site) -> Made:
+    """``device-events``: what is configured otherwise than it should be."""
     from collectors.events.checks import ConfigurationChecks, Wanted
     from collectors.events.qos import QosWanted
 
@@ -171,12 +182,14 @@ def _configuration(site: Site) -> Made:
 
 
 def _lldp(site: Site) -> Made:
+    """``device-events``: RNICs that are cabled to another switch port than before."""
     from collectors.events.lldp import Neighbours
 
     yield Piece(Neighbours(site.devices, period_s=site.settings.events.lldp_s), True)
 
 
 def _switches_gnmi(site: Site) -> Made:
+    """``switch-queues`` and ``device-events`` of switches that stream by gNMI."""
     from collectors.switches.gnmi import GnmiSwitch, GnmiTarget
 
     for each in site.settings.switches.gnmi:
@@ -187,6 +200,7 @@ def _switches_gnmi(site: Site) -> Made:
 
 
 def _switches_sonic(site: Site) -> Made:
+    """``switch-queues`` and ``device-events`` of switches that are asked by SONiC's commands."""
     from collectors.switches.sonic import SonicCommands, SonicSwitch
 
     settings = site.settings.switches
@@ -196,6 +210,7 @@ def _switches_sonic(site: Site) -> Made:
 
 
 def _endpoint_files(site: Site) -> Made:
+    """``endpoint-map`` from files that are watched."""
     from collectors.maps.map_files import MapFiles
 
     maps = site.settings.maps
@@ -203,6 +218,7 @@ def _endpoint_files(site: Site) -> Made:
 
 
 def _fabric_file(site: Site) -> Made:
+    """``fabric-map`` from a file that is watched."""
     from collectors.maps.map_files import MapFiles
 
     maps = site.settings.maps
@@ -210,6 +226,7 @@ def _fabric_file(site: Site) -> Made:
 
 
 def _fabric_lldp(site: Site) -> Made:
+    """``fabric-map`` from what LLDP daemons print."""
     from collectors.maps.neighbours import FabricFromNeighbours, Tiers
 
     maps = site.settings.maps
@@ -218,6 +235,7 @@ def _fabric_lldp(site: Site) -> Made:
 
 
 def _endpoint_kubernetes(site: Site) -> Made:
+    """``endpoint-map`` of the jobs of a Kubernetes cluster."""
     from collectors.maps.kubernetes_jobs import ApiServer, KubernetesJobs
     from collectors.maps.pods import Labels
 
