@@ -12,7 +12,9 @@ from collectors.rnic.rhythm import Rhythm
 from tests.unit.collectors.rnic.trees import T0
 
 
-def sampled(period_s: float, start_us: int, late_us: list[int], turns: int = 200, step_at: int = -1) -> list[int]:
+def sampled(
+    period_s: float, start_us: int, late_us: list[int], turns: int = 200, step_at: int = -1, stretch: int = 1
+) -> list[int]:
     """Instants of readings, as the agent's loop makes them: due instants, each reached a little late."""
     rhythm, due_us, off_us, seen = Rhythm(period_s), start_us, 0, []
     for turn in range(turns):
@@ -20,7 +22,7 @@ def sampled(period_s: float, start_us: int, late_us: list[int], turns: int = 200
             off_us = 777_777
         now_us = due_us + late_us[turn % len(late_us)]
         seen.append(T0 + now_us + off_us)
-        due_us += round(rhythm.next_s(T0 + now_us + off_us) * 1e6)
+        due_us += round(rhythm.next_s(T0 + now_us + off_us) * stretch * 1e6)
     return seen
 
 
@@ -36,9 +38,16 @@ def test_readings_fall_on_multiples_of_the_period(period_s: float, start_us: int
     assert all(0.4 * period_s * 1e6 < b - a < 1.6 * period_s * 1e6 for a, b in pairwise(seen))
 
 
+@pytest.mark.parametrize("stretch", [2, 4, 8])
+def test_an_agent_that_saves_asks_at_multiples_as_well(stretch: int) -> None:
+    seen = sampled(0.05, 12_345, [20, 90, 40], turns=60, stretch=stretch)
+    assert all(distance(t_us, 50_000) <= 300 for t_us in seen[20:])
+    assert all(abs(b - a - stretch * 50_000) <= 300 for a, b in pairwise(seen[20:]))
+
+
 def test_a_clock_that_is_set_is_followed_at_once() -> None:
     seen = sampled(1.0, 123_456, [50, 120, 80], turns=60, step_at=30)
-    assert all(distance(t_us, 1_000_000) <= 400 for t_us in seen[33:])
+    assert all(distance(t_us, 1_000_000) <= 400 for t_us in seen[34:])
 
 
 def test_a_single_late_turn_hardly_matters() -> None:
