@@ -102,6 +102,10 @@ class GnmiSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     certificate: file with our own certificate.
     key: file with its key.
     skip_verify: believe any certificate.
+    paths: what is subscribed to; empty = OpenConfig's paths of queues, pauses, CRC errors and release.
+    target: target of the prefix, such as `COUNTERS_DB` of SONiC; empty = none.
+    encoding: `json`, `json_ietf`, `proto` ...; empty = the first of them that the switch knows.
+    sample_s: seconds between two samples.
     """
 
     switch: Annotated[str, Meta(min_length=1)]
@@ -114,6 +118,10 @@ class GnmiSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     certificate: str | None = None
     key: str | None = None
     skip_verify: bool = False
+    paths: tuple[str, ...] = ()
+    target: str = ""
+    encoding: str = ""
+    sample_s: Seconds = 1.0
 
 
 class SwitchSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

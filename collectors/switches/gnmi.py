@@ -37,7 +37,7 @@ SETTLE_S = 0.5
 
 
 class GnmiTarget(Struct, frozen=True, kw_only=True):
-    """How a switch is reached. ``password`` comes from the settings' file or environment, never from here."""
+    """How a switch is reached. ``target``: of the prefix, such as ``COUNTERS_DB``; empty ``paths``: OpenConfig's."""
 
     switch: str
     host: str
@@ -49,11 +49,11 @@ class GnmiTarget(Struct, frozen=True, kw_only=True):
     certificate: str | None = None
     key: str | None = None
     skip_verify: bool = False
-    paths: tuple[str, ...] = SUBSCRIPTIONS
+    paths: tuple[str, ...] = ()
     sample_s: float = 1.0
     timeout_s: int = 5
-    target: str | None = None
-    encoding: str | None = None
+    target: str = ""
+    encoding: str = ""
 
 
 class Arrived(Struct, frozen=True):
@@ -98,8 +98,15 @@ class GnmiStream:
         from pygnmi.client import gNMIclient, telemetryParser
 
         each = self._target
+
+        class Client(gNMIclient):  # type: ignore[misc]
+            """pygnmi's stream of raw answers has no way to name the prefix's target."""
+
+            def _build_subscriptionrequest(self, subscribe: Any, target: Any = None, extension: Any = None) -> Any:
+                return super()._build_subscriptionrequest(subscribe, target or each.target or None, extension)
+
         options = [("grpc.keepalive_time_ms", 10_000), ("grpc.enable_http_proxy", 0)]
-        client = gNMIclient(
+        client = Client(
             target=(each.host, each.port),
             username=each.username,
             password=each.password,
@@ -128,9 +135,11 @@ class GnmiStream:
     def _request(self) -> dict[str, Any]:
         each = self._target
         interval = round(each.sample_s * 1e9)
-        entries = [{"path": path, "mode": "sample", "sample_interval": interval} for path in each.paths]
+        entries = [
+            {"path": path, "mode": "sample", "sample_interval": interval} for path in each.paths or SUBSCRIPTIONS
+        ]
         request: dict[str, Any] = {"subscription": entries, "mode": "stream"}
-        if each.encoding is not None:
+        if each.encoding:
             request["encoding"] = each.encoding
         return request
 

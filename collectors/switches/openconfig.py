@@ -24,12 +24,12 @@ from collectors.switches.counters_db import readings_of_db
 from collectors.switches.readings import PORT, Column, Reading, parse_number, queue_name
 
 SUBSCRIPTIONS = (
-    "openconfig-qos:qos/interfaces/interface/output/queues/queue/state",
-    "openconfig-qos:qos/interfaces/interface/pfc/pfc-priorities/pfc-priority/state",
-    "openconfig-interfaces:interfaces/interface/ethernet/state/counters",
-    "openconfig-system:system/state/software-version",
+    "qos/interfaces/interface/output/queues/queue/state",
+    "qos/interfaces/interface/pfc/pfc-priorities/pfc-priority/state",
+    "interfaces/interface/ethernet/state/counters",
+    "system/state/software-version",
 )
-"""What is asked for by default."""
+"""What is asked for by default. Without names of modules: pygnmi makes an origin of them, which few switches know."""
 
 DEEPEST = 16
 _ELEMENT = re.compile(r"([^/\[\]]+)((?:\[[^\[\]=]+=(?:[^\]\\]|\\.)*\])*)")

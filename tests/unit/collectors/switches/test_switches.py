@@ -108,6 +108,24 @@ def test_what_a_switch_streams_becomes_columns_with_both_clocks(serving: list[Se
 
 
 @pytest.mark.webhook
+def test_sonic_s_database_by_gnmi(serving: list[Server]) -> None:
+    where, stormed = [("COUNTERS", {}), ("Ethernet68", {}), ("Queues", {})], '"PFC_WD_STATUS": "stormed"'
+    depth = '"SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES": "4096"'
+    value = f'{{"Ethernet68:0": {{}}, "Ethernet68:3": {{{depth}, {stormed}}}}}'
+    serving.append(Server([notification(time.time_ns(), [], [(where, value)])]))
+    wanted = target(serving[0], target="COUNTERS_DB", paths=("COUNTERS/Ethernet*/Queues",), encoding="json_ietf")
+    part = GnmiSwitch(wanted, devices)
+    queues, storm = (converted(fact) for fact in collect_until(part, 2))
+    assert isinstance(queues, SwitchQueues) and queues.ports[0].depth_bytes == (4096,)
+    assert isinstance(storm, DeviceEvent)
+    assert (storm.device, storm.event) == ("port:leaf-0/Ethernet68", "pfc_storm")
+    request = serving[0].requests[0].subscribe
+    assert request.prefix.target == "COUNTERS_DB"
+    assert [step.name for step in request.subscription[0].path.elem] == ["COUNTERS", "Ethernet*", "Queues"]
+    part.close(clock())
+
+
+@pytest.mark.webhook
 def test_a_clock_that_is_far_off_is_told_and_not_used(serving: list[Server]) -> None:
     serving.append(Server(a_second(time.time_ns() - 3_600 * 10**9, 1000)))
     part = GnmiSwitch(target(serving[0]), devices)
