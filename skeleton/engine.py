@@ -1,7 +1,7 @@
 """Which pairs does the job exercise now? The fold from endpoint maps, counters and bursts to versions of the skeleton.
 
 Messages are only stored; the traffic is looked at when there is new evidence: every ``evidence_s`` at first, then less
-and less often as the evidence grows (by 15 %), every ``review_s`` once a skeleton is trusted, and then in full only
+and less often as the evidence grows (by a tenth), every ``review_s`` once a skeleton is trusted, and then in full only
 when the evidence has grown by half or the window has moved on by a seventh: in between, whether the newest traffic
 still repeats and still fits the skeleton (``inference.doubt``). Traffic that no longer fits has drifted: the skeleton
 is degraded at once, and what replaces it rests on evidence from then on. So does what follows a new endpoint map with
@@ -124,7 +124,7 @@ class SkeletonEngine:
         if state.standing.state == "trusted":
             return micros(self.parameters.review_s)
         half_a_period_us = micros((state.standing.period_s or 0.0) / 2.0)
-        return max(micros(self.parameters.evidence_s), half_a_period_us, (t_us - self._since_us(state, t_us)) * 3 // 20)
+        return max(micros(self.parameters.evidence_s), half_a_period_us, (t_us - self._since_us(state, t_us)) // 10)
 
     def _full_look_due(self, state: JobState, t_us: int) -> bool:
         if state.candidate is not None:

@@ -34,7 +34,7 @@ class SkeletonParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     window_s: Positive = 900.0
-    evidence_s: Positive = 5.0
+    evidence_s: Positive = 3.0
     review_s: Positive = 30.0
     least_s: Positive = 12.0
     gap_s: Positive = 3.5

@@ -34,6 +34,9 @@ STARTS = 6
 HOPELESS = 0.15
 """A search that ends with a larger residual is not repeated from another start."""
 
+VAIN = 0.5
+"""One that begins with a larger residual is not gone on with."""
+
 
 MOST_ROWS = 128
 """Larger rails are left alone: the search would take longer than a look may."""
@@ -87,7 +90,8 @@ def _best(gram: FloatArray, stages: int) -> tuple[float, NDArray[np.int64]]:
 def _search(gram: FloatArray, stages: int, start: int) -> tuple[float, NDArray[np.int64]]:
     """A partition that no exchange of two rows improves, and its residual."""
     labels = _greedy(gram, stages, start)
-    for _ in range(4 * len(gram)):
+    first = float(gram[labels[:, None] == labels[None, :]].sum())
+    for _ in range(4 * len(gram) if first < VAIN else 0):
         gain = _exchange(gram, labels)
         best = int(gain.argmin())
         one, other = divmod(best, len(gram))
@@ -102,15 +106,20 @@ def _greedy(gram: FloatArray, stages: int, start: int) -> NDArray[np.int64]:
     """Groups grown one after the other from the strongest row that is left,
     the first from the ``start``-th strongest.
     """
-    order = np.argsort(-np.diag(gram), kind="stable")
-    left = [int(row) for row in np.roll(order, -start)]
+    order = np.roll(np.argsort(-np.diag(gram), kind="stable"), -start)
+    rank = np.empty(len(gram), dtype=np.int64)
+    rank[order] = np.arange(len(gram))
+    doubled, alone = 2.0 * gram[:, order], np.diag(gram)[order]  # columns in the order of preference among equals
+    taken = np.zeros(len(gram))
     labels = np.zeros(len(gram), dtype=np.int64)
     for label in range(len(gram) // stages):
-        group = [left.pop(0)]
-        while len(group) < stages:
-            cost = 2.0 * gram[np.ix_(left, group)].sum(axis=1) + gram[left, left]
-            group.append(left.pop(int(cost.argmin())))
-        labels[group] = label
+        row = order[int(taken.argmin())]
+        cost = alone + taken
+        for _ in range(stages):
+            labels[row] = label
+            taken[rank[row]] = cost[rank[row]] = np.inf
+            cost = cost + doubled[row]
+            row = order[int(cost.argmin())]
     return labels
 
 

@@ -11,6 +11,7 @@ Units: bytes per second. Cost: about 40 us per endpoint for 15 minutes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,10 +58,7 @@ def resample(
     grid = np.arange(start_us, end_us + 1, SECOND_US, dtype=np.int64)
     tx, rx = np.empty((len(names), len(grid) - 1)), np.empty((len(names), len(grid) - 1))
     for samples, rows in _sampled_together(counters, names):
-        instants, sent = samples[0].t_us, np.array([one.tx for one in samples])
-        unknown = _unknown(sent, instants, grid, gap_s)
-        tx[rows] = _rates(sent, instants, grid, unknown)
-        rx[rows] = _rates(np.array([one.rx for one in samples]), instants, grid, unknown)
+        tx[rows], rx[rows] = _rates(samples, grid, gap_s)
     for row, name in enumerate(names):
         if name not in counters.series or len(counters.series[name].t_us) < 2:
             tx[row], rx[row] = _from_bursts(bursts.series.get(name), grid)
@@ -90,22 +88,20 @@ def _span(counters: CounterSeries | None, bursts: BurstSeries | None, since_us: 
     return (max(first, since_us), last) if last > max(first, since_us) else None
 
 
-def _unknown(
-    increments: NDArray[np.float32], instants: NDArray[np.int64], grid: NDArray[np.int64], gap_s: float
-) -> NDArray[np.bool_]:
-    """Seconds of each series that overlap a reset or a hole, or lie outside its samples; shape (series, seconds)."""
+def _rates(samples: Sequence[Samples], grid: NDArray[np.int64], gap_s: float) -> tuple[FloatArray, FloatArray]:
+    """Sent and received by each series per second of the grid, (series, seconds) each.
+
+    Unknown (NaN) are seconds that overlap a reset or a hole, or lie outside the samples.
+    """
+    instants, count = samples[0].t_us, len(samples)
+    moved = np.array([one.tx for one in samples] + [one.rx for one in samples], dtype=np.float64)
     apart = np.diff(instants, prepend=instants[0])
-    lost = np.isnan(increments) | (apart > gap_s * SECOND_US)
+    lost = np.isnan(moved[:count]) | (apart > gap_s * SECOND_US)
     lost[:, 0] = False
-    unknown = np.diff(_interpolate(np.cumsum(np.where(lost, apart, 0), axis=1), instants, grid), axis=1) > 0
-    return np.asarray(unknown | (grid[:-1] < instants[0]) | (grid[1:] > instants[-1]), dtype=np.bool_)
-
-
-def _rates(
-    increments: NDArray[np.float32], instants: NDArray[np.int64], grid: NDArray[np.int64], unknown: NDArray[np.bool_]
-) -> FloatArray:
-    total = np.cumsum(np.nan_to_num(increments).astype(np.float64), axis=1)
-    return np.where(unknown, np.nan, np.diff(_interpolate(total, instants, grid), axis=1))
+    totals = np.cumsum(np.concatenate([np.nan_to_num(moved), np.where(lost, apart, 0)]), axis=1)
+    rates = np.diff(_interpolate(totals, instants, grid), axis=1)
+    unknown = (rates[2 * count :] > 0) | (grid[:-1] < instants[0]) | (grid[1:] > instants[-1])
+    return np.where(unknown, np.nan, rates[:count]), np.where(unknown, np.nan, rates[count : 2 * count])
 
 
 def _interpolate(values: NDArray[Any], instants: NDArray[np.int64], grid: NDArray[np.int64]) -> FloatArray:

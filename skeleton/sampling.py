@@ -19,41 +19,43 @@ FloatArray = NDArray[np.float64]
 TOGETHER_US = 2_000
 """Clocks of hosts are off by tens of microseconds; polls of different collectors are hundreds of milliseconds apart."""
 
-COMPARED = 128
+COMPARED = 48
 """So many of the newest samples decide who is polled together."""
+
+_NONE: NDArray[np.int64] = np.empty(0, np.int64)
 
 
 def poll_clocks(counters: CounterLog, names: Sequence[str]) -> list[int]:
     """A number per endpoint, equal for endpoints of which half the samples were taken within ``TOGETHER_US``.
 
-    Only samples of refreshed counters count, so an endpoint with a slow driver has a clock of its own.
+    Compared are the samples nearest to ``COMPARED`` instants of the best sampled endpoint. Only samples of refreshed
+    counters count, so an endpoint with a slow driver has a clock of its own.
     """
-    models: list[NDArray[np.int64]] = []
+    instants = [counters.series[name].fresh().t_us if name in counters.series else _NONE for name in names]
+    reference = max(instants, key=len, default=_NONE)[-COMPARED:]
+    models: NDArray[np.int64] = np.empty((0, len(reference)), np.int64)
     known: dict[bytes, int] = {}
     clocks = []
-    for name in names:
-        series = counters.series.get(name)
-        instants = series.fresh().t_us[-COMPARED:] if series is not None else np.empty(0, np.int64)
-        key = instants.tobytes()
+    for one in instants:
+        key = one[-COMPARED:].tobytes()
         if key not in known:
-            known[key] = _clock_of(instants, models)
+            near = _nearest_to(reference, one)
+            share = (np.abs(models - near) <= TOGETHER_US).mean(axis=1) if len(one) else np.zeros(len(models))
+            alike = np.nonzero(share >= 0.5)[0]
+            known[key] = int(alike[0]) if len(alike) else len(models)
+            models = models if len(alike) else np.vstack([models, near])
         clocks.append(known[key])
     return clocks
 
 
-def _clock_of(instants: NDArray[np.int64], models: list[NDArray[np.int64]]) -> int:
-    for number, model in enumerate(models):
-        if len(instants) and len(model) and _apart_us(instants, model) <= TOGETHER_US:
-            return number
-    models.append(instants)
-    return len(models) - 1
-
-
-def _apart_us(instants: NDArray[np.int64], model: NDArray[np.int64]) -> float:
-    """Median distance of an instant from the nearest one of the model, us."""
-    after = np.clip(np.searchsorted(model, instants), 0, len(model) - 1)
+def _nearest_to(reference: NDArray[np.int64], instants: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The instant nearest to each of the reference's; -1 where there are none."""
+    if not len(instants):
+        return np.full(len(reference), -1, np.int64)
+    after = np.clip(np.searchsorted(instants, reference), 0, len(instants) - 1)
     before = np.maximum(after - 1, 0)
-    return float(np.median(np.minimum(np.abs(model[after] - instants), np.abs(model[before] - instants))))
+    nearer = np.abs(instants[after] - reference) < np.abs(instants[before] - reference)
+    return np.where(nearer, instants[after], instants[before])
 
 
 def together(counters: CounterLog, names: Sequence[str], since_us: int) -> tuple[FloatArray, FloatArray] | None:
