@@ -80,7 +80,7 @@ class Sender:
             plan_version=schedule.version,
             job=schedule.job,
             tenant=schedule.tenant,
-            sport=probe.sport,
+            sport=start.sport,
         )
         if why is not None:
             self.ledger.note_not_ready(train, why, now)
@@ -99,7 +99,7 @@ class Sender:
         else:
             for due_us in start.packets_us:
                 self._pushed += 1
-                heapq.heappush(self._heap, (due_us, self._pushed, Packet(train, peer, start.probe.sport)))
+                heapq.heappush(self._heap, (due_us, self._pushed, Packet(train, peer, start.sport)))
 
     def _hold(self, train: Train, why: str, now: Now) -> None:
         self.ledger.note_unsent(train, why, now, train.planned)

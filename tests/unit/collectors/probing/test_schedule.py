@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from collectors.observing import Now
 from collectors.probing.schedule import JITTER, Limits, Schedule, Start, own_probes, train_size
 from schemas.instants import SECOND_US
+from schemas.probing import PortTurns
 from tests.unit.collectors.probing.facts import plan
 
 T0 = 1_753_000_000 * SECOND_US
@@ -95,6 +97,48 @@ def test_rounds_that_nobody_began_are_missed_and_not_made_up_for() -> None:
     assert missed and all("missed" in (start.held_back or "") for start in missed)
     after = walk(schedule, 12_800_000, begin_us=10_810_000)
     assert 8 <= len(after) <= 11 and all(start.packets_us for _, start in after)
+
+
+def test_odd_rounds_of_an_alternating_plan_swap_the_ends() -> None:
+    wanted = plan(SLOTS[:1], 0.4, alternate=True)
+    first = walk(Schedule(wanted, frozenset({"a/0"}), LIMITS), 4 * SECOND_US)
+    second = walk(Schedule(wanted, frozenset({"b/0"}), LIMITS), 4 * SECOND_US)
+    rounds = {((T0 + us) // 400_000) % 2 for us, _ in first}, {((T0 + us) // 400_000) % 2 for us, _ in second}
+    assert rounds == ({0}, {1})
+    assert {(start.probe.src, start.probe.dst, start.sport) for _, start in second} == {("b/0", "a/0", 50_000)}
+    assert len(first) == len(second) == 5
+
+
+@given(most_pps=st.floats(5.0, 60.0))
+def test_no_pair_of_an_alternating_plan_starves_when_capped(most_pps: float) -> None:
+    slots = [[("a/0", f"b{n}/0", 50_000)] for n in range(4)]
+    schedule = Schedule(plan(slots, 0.2, alternate=True), frozenset({"a/0"}), Limits(most_pps, 10))
+    found = walk(schedule, round(0.4 * 3 * schedule._stride["a/0"] * SECOND_US), 50_000)
+    assert {start.probe.dst for _, start in found if start.packets_us} == {f"b{n}/0" for n in range(4)}
+
+
+def test_source_ports_change_with_their_turns() -> None:
+    turns = PortTurns(turns=3, turn_rounds=2, changing=(("a/0", "b/0", (51_000, 52_000)),))
+    found = walk(Schedule(plan(SLOTS, 0.4, turns=turns), frozenset({"a/0"}), LIMITS), 4 * SECOND_US)
+    ports = {50_000: 0, 51_000: 1, 52_000: 2}
+    for us, start in found:
+        turn = (T0 + us) // 400_000 // 2 % 3
+        assert start.sport == 50_002 if start.probe.dst == "c/0" else ports[start.sport] == turn
+    assert {start.sport for _, start in found} == {50_000, 51_000, 52_000, 50_002}
+
+
+def test_the_plan_s_jitter_spreads_the_trains_of_a_slot_within_it() -> None:
+    slots = [[("a/0", "b/0", 50_000), ("c/0", "d/0", 50_001)], []]
+    wanted = plan(slots, 0.4, jitter_s=0.04)
+    found = walk(Schedule(wanted, frozenset({"a/0", "c/0"}), LIMITS), 2 * SECOND_US, 1000)
+    begins = {start.probe.src: us % 400_000 for us, start in found}
+    for src, dst in (("a/0", "b/0"), ("c/0", "d/0")):
+        assert 0 <= begins[src] - crc32(f"{src}>{dst}".encode()) / 2**32 * 40_000 <= 1000
+    assert all(start.packets_us[-1] % 400_000 < 200_000 for _, start in found)
+
+
+def test_an_rnic_s_rate_is_shared_by_the_probes_of_a_slot() -> None:
+    assert train_size(plan(SLOTS, 0.4, 200.0, probes_per_slot=2), 0.05, 10) == 5
 
 
 @pytest.mark.parametrize("step_s", [-3600, -1, 1, 3600])
