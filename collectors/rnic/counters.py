@@ -2,7 +2,7 @@
 
 A message holds the samples of some seconds of one container (``RnicSettings``): ``tx_bytes`` and ``rx_bytes`` in bytes,
 every further counter of the port under its kernel's name, statistics of the network device that tell of priorities,
-pauses and lanes (raw ``ethtool -S`` names, at the newest sample of a message only), and ``driver_epoch``, which grows
+pauses and lanes (raw ``ethtool -S`` names, at one sample in ten seconds), and ``driver_epoch``, which grows
 when the driver was loaded again or the card was reset; all counters begin anew then (see ``meters``).
 Samples are taken at whole seconds of the host's clock (see ``rhythm``).
 
@@ -62,7 +62,7 @@ class RnicCounters:
         self._missed: dict[str, list[int]] = {}
         self._findings = FindingWatch()
         self._told: dict[str, tuple[dict[str, str], int]] = {}
-        self._first_us = self._deeper_us = 0
+        self._first_us = 0
         self._empty = True
 
     def collect(self, now: Now) -> Iterable[Observed]:
@@ -78,8 +78,8 @@ class RnicCounters:
             self._findings.keep_only({one.endpoint for one in placements})
             self._open({one.endpoint: self._cards.find(one) for one in placements})
         self._sample(now)
+        observed += self._look_deeper(now)
         if now.mono_us - self._first_us >= (self._settings.message_s - 1.5 * self._settings.counters_s) * 1e6:
-            observed += self._look_deeper(now)
             observed += self._flush(now)
         return observed
 
@@ -124,18 +124,22 @@ class RnicCounters:
                 self._missed.setdefault(endpoint, []).append(now.t_us)
 
     def _look_deeper(self, now: Now) -> Iterator[Observed]:
-        """Every some seconds: statistics of the network devices, and what all counters say since the last time."""
-        if now.mono_us < self._deeper_us:
-            return
-        self._deeper_us = now.mono_us + round((self._settings.ethtool_s or FINDINGS_S) * 1e6)
-        for reader in {id(one): one for one in self._chosen.values() if isinstance(one, PortReader)}.values():
+        """Statistics of network devices, and what all counters say since the last time: one port after the other,
+        because a driver takes milliseconds to answer.
+        """
+        every_us = (self._settings.ethtool_s or FINDINGS_S) * 1e6
+        for place, reader in enumerate(self._readers.values()):
+            if not reader.deeper_us:
+                reader.deeper_us = now.mono_us + round(every_us * place / len(self._readers))
+            if now.mono_us < reader.deeper_us:
+                continue
+            reader.deeper_us = now.mono_us + round(every_us)
             netdev = reader.device.netdev(reader.port)
             if netdev and self._statistics is not None and self._settings.ethtool_s:
                 reader.add_extra(self._read_statistics(self._statistics, reader, netdev))
-        for placement in self._current:
-            one = self._chosen[placement.endpoint]
-            if isinstance(one, PortReader):
-                yield from self._findings.look(now, placement, one.totals())
+            for placement in self._current:
+                if self._chosen[placement.endpoint] is reader:
+                    yield from self._findings.look(now, placement, reader.totals())
 
     def _read_statistics(self, statistics: Statistics, reader: PortReader, netdev: str) -> dict[str, int]:
         """Those of the network device; of a bond also those of its members, as ``<member>/<name>``."""

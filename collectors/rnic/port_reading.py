@@ -143,6 +143,7 @@ class PortReader(ByteReader):
         self.rx: Column = []
         self.columns: dict[str, Column] = {name: [] for name, _, _ in self.further}
         self.epoch = 0
+        self.deeper_us = 0
 
     def read_rest(self, t_us: int, mono_us: int) -> bool:
         """Takes all further counters and adds one sample; whether the device is still there."""
@@ -160,7 +161,7 @@ class PortReader(ByteReader):
         return not self.is_gone
 
     def add_extra(self, counters: dict[str, int]) -> None:
-        """Counters of the network device, at the instant of the newest sample; the samples before have none."""
+        """Counters of the network device, at the instant of the newest sample; the other samples have none."""
         for name, raw in counters.items():
             if name in self.columns and name not in self.extra:
                 continue

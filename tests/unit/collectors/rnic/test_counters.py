@@ -221,14 +221,25 @@ def test_a_card_that_goes_and_comes_back_begins_anew(tmp_path: Path) -> None:
     assert columns(observed, "mlx5_0")["tx_bytes"] == [4000, 4000, None, None, 0, 0]
 
 
-def test_statistics_of_the_network_device_stand_at_the_newest_sample(tmp_path: Path) -> None:
+def test_statistics_of_network_devices_are_read_one_after_the_other(tmp_path: Path) -> None:
+    asked: list[tuple[int, str]] = []
+
     class Lanes:
         def read(self, netdev: str) -> dict[str, int]:
-            return {"rx_prio3_pause": 5} if netdev == "eth2" else {}
+            asked.append((second, netdev))
+            return {"rx_prio3_pause": 5 + second}
 
-    card(tmp_path, "mlx5_0", "0000:01:00.0", {"counters/port_xmit_data": 1, "gid_attrs/ndevs/0": "eth2"})
-    part = RnicCounters(lambda: placed("mlx5_0"), Cards(tmp_path, 5.0), RnicSettings(message_s=3.0), Lanes())
-    assert columns(sample(part, 0, 1, 2, 3), "mlx5_0")["rx_prio3_pause"] == [None, None, 5]
+    for number in (0, 1):
+        counters: dict[str, int | str] = {"counters/port_xmit_data": 1, "gid_attrs/ndevs/0": f"eth{number}"}
+        card(tmp_path, f"mlx5_{number}", f"0000:0{number}:00.0", counters)
+    settings = RnicSettings(message_s=3.0, ethtool_s=4.0)
+    part = RnicCounters(lambda: placed("mlx5_0", "mlx5_1"), Cards(tmp_path, 5.0), settings, Lanes())
+    observed = []
+    for second in range(6):
+        observed += sample(part, second)
+    assert asked == [(0, "eth0"), (2, "eth1"), (4, "eth0")]
+    assert columns(observed, "mlx5_0")["rx_prio3_pause"] == [5, None, None, None, 9, None]
+    assert columns(observed, "mlx5_1")["rx_prio3_pause"] == [None, None, 7]
 
 
 def test_a_port_that_comes_up_faster_is_believed(tmp_path: Path) -> None:
