@@ -111,8 +111,9 @@ def _queue_columns(draw: st.DrawFn) -> dict[str, Any]:
     cell = st.none() | counts
     optional = ["ecn_marked", "pfc_rx", "pfc_tx", "dropped", "crc_errors"]
     further = draw(st.sets(st.sampled_from(optional)))
-    columns = draw(_columns(t_us=instants, depth_bytes=cell, **dict.fromkeys(sorted(further), cell)))
-    return {**dict.fromkeys(optional), **columns}
+    both = {"received_us": instants} if draw(st.booleans()) else {}
+    columns = draw(_columns(t_us=instants, depth_bytes=cell, **both, **dict.fromkeys(sorted(further), cell)))
+    return {**dict.fromkeys(["received_us", *optional]), **columns}
 
 
 @st.composite
