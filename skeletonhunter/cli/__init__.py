@@ -17,6 +17,7 @@ COMMANDS: tuple[str, ...] = (
     "demo",
     "evaluate",
     "explain",
+    "feedback",
     "infer",
     "migrate",
     "plan",

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from schemas.envelope import Producer
     from schemas.skeletons import SkeletonOverride
-    from skeletonhunter.settings import KafkaSettings
 
 TOPIC = "skeleton-overrides"
-SENT_WITHIN_S = 30.0
 
 
 def skeleton(
@@ -36,7 +35,6 @@ def skeleton(
     as_json: Annotated[bool, typer.Option("--json", help="Print the message as JSON.")] = False,
 ) -> None:
     """Switch the monitoring of a job off, or add pairs to it; without either, take both back."""
-    import getpass
     import os
     import time
 
@@ -44,6 +42,7 @@ def skeleton(
     from rich.console import Console
 
     from skeletonhunter.cli import InputError
+    from skeletonhunter.cli.announcing import announce, person
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
 
@@ -52,9 +51,10 @@ def skeleton(
     except SettingsError as error:
         raise InputError(str(error)) from error
     pairs = tuple(read_pair(text) for text in add or ())
-    wish = make_override((fabric, job), disable, pairs, (user or getpass.getuser(), reason), time.time_ns() // 1000)
+    now_us = time.time_ns() // 1000
+    wish = make_override((fabric, job), disable, pairs, (person(user, TOPIC, now_us), reason), now_us)
     if not dry_run:
-        _send(settings.kafka, wish)
+        announce(settings.kafka, TOPIC, wish.job, wish)
     if as_json or dry_run:
         print_json(msgspec.to_builtins(wish))
         return
@@ -77,17 +77,16 @@ def read_pair(text: str) -> tuple[str, str]:
 
 
 def make_override(
-    where: tuple[str, str], disabled: bool, edges: tuple[tuple[str, str], ...], said: tuple[str, str], now_us: int
+    where: tuple[str, str], disabled: bool, edges: tuple[tuple[str, str], ...], said: tuple[Producer, str], now_us: int
 ) -> SkeletonOverride:
     """The message. ``where``: fabric and job; ``said``: who, and why."""
-    from schemas.envelope import Producer
     from schemas.folding import DERIVED_CLOCK
     from schemas.skeletons import SkeletonOverride
 
     return SkeletonOverride(
         v=1,
         t_us=now_us,
-        producer=Producer(id=f"user:{said[0]}/{TOPIC}", kind="user", boot=str(now_us), seq=0),
+        producer=said[0],
         clock=DERIVED_CLOCK,
         fabric=where[0],
         job=where[1],
@@ -96,34 +95,3 @@ def make_override(
         edges=edges,
         reason=said[1],
     )
-
-
-def _send(kafka: KafkaSettings, wish: SkeletonOverride) -> None:
-    """Publishes the message and waits until the broker has it.
-
-    Raises:
-        InputError: it did not take it.
-    """
-    from confluent_kafka import KafkaException, Producer
-
-    from schemas.codec import encode
-    from skeletonhunter.cli import InputError
-    from streams.records import arrival_headers
-
-    failures: list[str] = []
-    config: dict[str, str | int | float | bool] = {"bootstrap.servers": kafka.url, "acks": "all"}
-    producer = Producer({**config, "partitioner": "murmur2_random", **kafka.librdkafka})
-    try:
-        producer.produce(
-            kafka.prefix + TOPIC,
-            encode(TOPIC, wish),
-            key=wish.job,
-            timestamp=wish.t_us // 1000,
-            headers=arrival_headers(wish.t_us),
-            on_delivery=lambda error, _: failures.append(str(error)) if error else None,
-        )
-        waiting = producer.flush(SENT_WITHIN_S)
-    except KafkaException as error:
-        raise InputError(f"{kafka.url}: the message could not be sent: {error}") from error
-    if failures or waiting:
-        raise InputError(f"{kafka.url}: the message could not be sent: {(failures or ['no answer'])[0]}")
