@@ -13,6 +13,7 @@ The result depends on the order of the edges and on nothing else. Cost: O(1) for
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
@@ -23,6 +24,8 @@ from scipy.sparse.csgraph import connected_components
 
 Pair = tuple[int, int]
 
+FEW = 400
+"""Edges below which plain Python is quicker than arrays."""
 SEARCH = 200
 """How many chains are flipped to change what is free at an edge before it is given one colour more."""
 
@@ -79,13 +82,30 @@ def _is_overfull(vertices: int, edges: Sequence[Pair], degree: int) -> bool:
     """Whether a component has more edges than Δ slots can hold,
     each at most half its vertices: then Δ + 1 are needed.
     """
-    if not edges:
-        return False
+    if len(edges) < FEW:
+        return _is_overfull_small(vertices, edges, degree)
     ends = np.array(edges, dtype=np.int64)
     graph = coo_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(vertices, vertices))
     count, component = connected_components(graph, directed=False)
     members, inside = np.bincount(component, minlength=count), np.bincount(component[ends[:, 0]], minlength=count)
     return bool((inside > degree * (members // 2)).any())
+
+
+def _is_overfull_small(vertices: int, edges: Sequence[Pair], degree: int) -> bool:
+    """The same without the cost of setting arrays up."""
+    root = list(range(vertices))
+
+    def find(vertex: int) -> int:
+        while root[vertex] != vertex:
+            root[vertex] = root[root[vertex]]
+            vertex = root[vertex]
+        return vertex
+
+    for u, v in edges:
+        root[find(u)] = find(v)
+    members = Counter(find(vertex) for vertex in range(vertices))
+    inside = Counter(find(u) for u, _ in edges)
+    return any(count > degree * (members[vertex] // 2) for vertex, count in inside.items())
 
 
 def _split_parallel(edges: Sequence[Pair]) -> tuple[list[int], list[int]]:

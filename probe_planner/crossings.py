@@ -37,6 +37,15 @@ class Crossings:
         np.add.at(self.taken, paths, (numbers if sign > 0 else -numbers)[:, None])
         self._clear_padding()
 
+    def add_one(self, path: Ints, number: np.uint64, sign: int) -> None:
+        """One probe path; quicker than ``add``."""
+        links = path[path >= 0]
+        self.crossed[links] += sign
+        if sign > 0:
+            self.taken[links] += number
+        else:
+            self.taken[links] -= number
+
     def allow(self, ways: Ints, numbers: Sums, sign: int = 1) -> None:
         """Ways that pairs could take, shape (pairs, ways, links), and a number for each pair."""
         flat = np.sort(ways.reshape(len(ways), -1), axis=1)

@@ -72,7 +72,7 @@ class Draft:
         """Chooses the ports; ``earlier``: a choice on the same fabric, whose wiring is used again."""
         if earlier is not None and earlier.fabric is self.routes.fabric:
             self.routes.borrow(earlier)
-        placed = list(self.layout.placed())
+        placed = self.layout.placed()
         probes, slots = [probe[1:] for probe in placed], [probe[0] for probe in placed]
         self.routes.take(probes, self.roster.usable, slots)
         self.routes.settle_turns(self.roster.usable)

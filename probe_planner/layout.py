@@ -17,7 +17,7 @@ to be laid out anew. Cost: that of the colouring; 20 us per pair that comes or g
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -71,27 +71,29 @@ class Layout:
         """Whether there are at most Δ + 1 slots a pass (beyond one, where RNICs carry several endpoints of a pair)."""
         return self.slots <= self.passes * -(-(self.busiest + 1) // self.per_slot) or not self.colouring.simple
 
-    def placed(self) -> Iterator[Placed]:
+    def placed(self) -> list[Placed]:
         """All probes."""
+        found: list[Placed] = []
+        colour = self.colouring.colour
         for edge, pair in enumerate(self.pairs):
             if pair is not None:
-                yield from self.placed_as(pair, edge, self.colouring.colour[edge])
+                found += self.placed_as(pair, edge, colour[edge])
+        return found
 
     def probes_of(self, pairs: Iterable[NamePair]) -> list[Placed]:
         """The probes of some pairs."""
         colour, edge_of = self.colouring.colour, self.edge_of
         return [placed for pair in pairs for placed in self.placed_as(pair, edge_of[pair], colour[edge_of[pair]])]
 
-    def placed_as(self, pair: NamePair, edge: int, colour: int) -> Iterator[Placed]:
+    def placed_as(self, pair: NamePair, edge: int, colour: int) -> tuple[Placed, ...]:
         """The probes of a pair, were its edge of this colour."""
         a, b = pair if self.forward[edge] else (pair[1], pair[0])
         place = colour // self.per_slot
-        first, second = (place, place + self.base) if place < self.base else (2 * place, 2 * place + 1)
-        if self.passes == 2:
-            yield first, a, b
-            yield second, b, a
-        else:
-            yield place, a, b
+        if self.passes == 1:
+            return ((place, a, b),)
+        if place < self.base:
+            return (place, a, b), (place + self.base, b, a)
+        return (2 * place, a, b), (2 * place + 1, b, a)
 
     def pairs_of(self, name: str, rnic: str) -> list[NamePair]:
         """The pairs of an endpoint."""

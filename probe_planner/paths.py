@@ -116,7 +116,7 @@ class Flows:
         one_hash = self.salt_of is not None and not self.salt_of.any()
         ways = self._ways(one_hash)
         pair = np.repeat(np.arange(len(self.source)), ways)
-        rest = np.tile(np.arange(ways), len(self.source))
+        rest = np.broadcast_to(np.arange(ways), (len(self.source), ways)).ravel()
 
         def choose(row: Ints, _: Ints, count: Ints) -> Ints:
             chosen = rest[row] % count

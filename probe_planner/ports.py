@@ -20,28 +20,33 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
-from probe_planner.crossings import Crossings, flow_numbers
+from probe_planner.crossings import Crossings, Sums, flow_numbers
 from probe_planner.hashing import Ints
 from probe_planner.paths import Flows
 
-FEWEST, MOST = 24, 96
+FEWEST, MOST = 24, 48
 """Candidate ports per pair that could help: the more the fewer such pairs there are."""
 LOOKED_AT = 50_000
 """Candidates in all, about."""
+WEIGHED = 96
+"""Candidates that are weighed against each other for one link."""
+PLENTY = 1 << 30
+NOBODY: Ints = np.zeros(0, dtype=np.int64)
 MOST_CONFUSED = 400
 """Pairs of links that are looked at in one plan."""
 
 
 @dataclass(slots=True)
 class PortChoice:
-    """A port index per pair, its path, and ports of later turns: (pair, turn) -> port index."""
+    """By pair its port index, path, number and the further turns it has; ports of those: (pair, turn) -> port index."""
 
     port: Ints
     paths: Ints
+    number: Sums
+    used: Ints
     later: dict[tuple[int, int], int] = field(default_factory=dict)
-    used: dict[int, int] = field(default_factory=dict)
-    """Turns after the first that a pair has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,60 +60,67 @@ class Aims:
 
 @dataclass(slots=True)
 class _Search:
-    """Candidate paths of some pairs, and which contain which link."""
+    """Candidate paths of some pairs: ``pair``, ``port``, ``number`` and ``paths`` by candidate.
 
-    flows: Flows
+    ``order`` and ``starts``: candidates by link; ``wanted``: probe paths by link; ``spent``: candidates that a turn
+    has.
+    """
+
     crossings: Crossings
     choice: PortChoice
     aims: Aims
-    helpers: Ints
-    ports: Ints
+    wanted: Ints
+    pair: Ints
+    port: Ints
+    number: Sums
     paths: Ints
-    each: int
+    order: Ints
+    starts: Ints
+    spent: npt.NDArray[np.bool_]
 
     def having(self, link: int, other: int = -1) -> Ints:
-        """Candidates (flat numbers) whose path has ``link`` and not ``other``."""
-        flat = self.paths
-        has = (flat == link).any(axis=1)
+        """Candidates whose path has ``link`` and not ``other``, not more than ``WEIGHED``."""
+        found = self.order[self.starts[link] : self.starts[link + 1]]
         if other >= 0:
-            has &= ~(flat == other).any(axis=1)
-        return np.flatnonzero(has)
+            found = found[~(self.paths[found] == other).any(axis=1)]
+        return found[:: max(1, len(found) // WEIGHED)]
+
+    def missing(self, link: int) -> bool:
+        """Whether too few probe paths cross a link."""
+        return bool(self.crossings.crossed[link] < self.wanted[link])
 
     def move(self, entries: Ints) -> bool:
         """Moves the probe that can spare most; False: none can."""
-        pairs = self.helpers[entries // self.each]
+        pairs = self.pair[entries]
         old, new = self.choice.paths[pairs], self.paths[entries]
         kept = (old[:, :, None] == new[:, None, :]).any(axis=2)
-        spare = np.where(kept, 1 << 30, self.crossings.crossed[old] - self.crossings.wanted(self.aims.alpha)[old])
-        least = spare.min(axis=1, initial=1 << 30)
-        best = int(np.argmax(least))
-        if least[best] <= 0 or least[best] >= 1 << 30:
+        spare = np.where(kept, PLENTY, self.crossings.crossed[old] - self.wanted[old])
+        least = spare.min(axis=1, initial=PLENTY)
+        best = int(least.argmax())
+        if least[best] <= 0 or least[best] >= PLENTY:
             return False
-        pair, entry = pairs[best : best + 1], entries[best : best + 1]
-        self._count(pair, self.choice.port[pair], self.choice.paths[pair], -1)
-        self.choice.port[pair], self.choice.paths[pair] = self.ports[entry], self.paths[entry]
-        self._count(pair, self.choice.port[pair], self.choice.paths[pair], 1)
+        pair, entry = int(pairs[best]), int(entries[best])
+        self.crossings.add_one(self.choice.paths[pair], self.choice.number[pair], -1)
+        self.choice.port[pair], self.choice.paths[pair] = self.port[entry], self.paths[entry]
+        self.choice.number[pair] = self.number[entry]
+        self.crossings.add_one(self.paths[entry], self.number[entry], 1)
         return True
 
     def in_a_turn(self, entries: Ints) -> bool:
         """Gives a probe the candidate's port in a later turn; False: all turns are taken."""
-        pairs = self.helpers[entries // self.each]
-        used = np.array([self.choice.used.get(pair, 0) for pair in pairs.tolist()])
-        gain = (self.crossings.crossed < self.crossings.wanted(self.aims.alpha))[self.paths[entries]].sum(axis=1)
-        free = (used < self.aims.turns - 1) & (self.ports[entries] != self.choice.port[pairs])
+        pairs = self.pair[entries]
+        used = self.choice.used[pairs]
+        free = (used < self.aims.turns - 1) & ~self.spent[entries] & (self.port[entries] != self.choice.port[pairs])
         if not free.any():
             return False
-        rank = np.where(free, gain * self.aims.turns - used, -(1 << 30))
-        best = int(np.argmax(rank))
-        pair, entry = int(pairs[best]), entries[best : best + 1]
-        self.choice.used[pair] = int(used[best]) + 1
-        self.choice.later[pair, int(used[best]) + 1] = int(self.ports[entry[0]])
-        self._count(pairs[best : best + 1], self.ports[entry], self.paths[entry], 1)
+        gain = (self.crossings.crossed < self.wanted)[self.paths[entries]].sum(axis=1)
+        best = int(np.where(free, gain * self.aims.turns - used, -PLENTY).argmax())
+        pair, entry = int(pairs[best]), int(entries[best])
+        self.spent[entry] = True
+        self.choice.used[pair] += 1
+        self.choice.later[pair, int(self.choice.used[pair])] = int(self.port[entry])
+        self.crossings.add_one(self.paths[entry], self.number[entry], 1)
         return True
-
-    def _count(self, pair: Ints, port: Ints, paths: Ints, sign: int) -> None:
-        numbers = flow_numbers(self.flows.source[pair], self.flows.target[pair], port)
-        self.crossings.add(paths, numbers, sign)
 
 
 def choose_ports(flows: Flows, crossings: Crossings, choice: PortChoice, ways: Ints, aims: Aims) -> None:
@@ -117,8 +129,8 @@ def choose_ports(flows: Flows, crossings: Crossings, choice: PortChoice, ways: I
     if len(short):
         search = _search(flows, crossings, choice, _helpers(ways, short, crossings), aims)
         for link in short.tolist():
-            entries = search.having(link)
-            while len(entries) and crossings.crossed[link] < crossings.wanted(aims.alpha)[link]:
+            entries = search.having(link) if search.missing(link) else NOBODY
+            while len(entries) and search.missing(link):
                 if not search.move(entries) and not search.in_a_turn(entries):
                     break
     confused = crossings.confused()[:MOST_CONFUSED]
@@ -146,6 +158,29 @@ def _helpers(ways: Ints, links: Ints, crossings: Crossings) -> Ints:
 def _search(flows: Flows, crossings: Crossings, choice: PortChoice, helpers: Ints, aims: Aims) -> _Search:
     step = max(1, int(aims.span * 0.381966)) | 1
     each = min(MOST, max(FEWEST, LOOKED_AT // max(1, len(helpers))), aims.span)
-    ports = (choice.port[helpers][:, None] + step * np.arange(each)) % aims.span
+    port = ((choice.port[helpers][:, None] + step * np.arange(each)) % aims.span).ravel()
     pair = np.repeat(helpers, each)
-    return _Search(flows, crossings, choice, aims, helpers, ports.ravel(), flows.hashed(pair, ports.ravel()), each)
+    paths, links = flows.hashed(pair, port), len(crossings.crossed)
+    order = np.argsort(paths % links, axis=None, kind="stable")
+    spent = np.zeros(len(pair), dtype=bool)
+    if choice.later:
+        spent = np.isin(pair * aims.span + port, [row * aims.span + later for (row, _), later in choice.later.items()])
+    return _Search(
+        crossings=crossings,
+        choice=choice,
+        aims=aims,
+        wanted=crossings.wanted(aims.alpha),
+        pair=pair,
+        port=port,
+        number=flow_numbers(flows.source[pair], flows.target[pair], port),
+        paths=paths,
+        order=order // paths.shape[1],
+        starts=np.searchsorted((paths % links).ravel()[order], np.arange(links + 1)),
+        spent=spent,
+    )
+
+
+def own_choice(flows: Flows, port: Ints) -> PortChoice:
+    """Every pair with its own port."""
+    paths = flows.hashed(np.arange(len(port)), port)
+    return PortChoice(port.copy(), paths, flow_numbers(flows.source, flows.target, port), np.zeros_like(port))

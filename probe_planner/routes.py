@@ -23,7 +23,7 @@ from probe_planner.hashing import Ints, crcs, join
 from probe_planner.odds import Odds, no_odds
 from probe_planner.parameters import PlannerParameters
 from probe_planner.paths import Flows, flow_hash
-from probe_planner.ports import Aims, PortChoice, choose_ports
+from probe_planner.ports import Aims, choose_ports, own_choice
 from probe_planner.wiring import Wiring, read_wiring
 from schemas.maps import Endpoint, JobFabric
 from schemas.probing import PathCoverage, PortTurns
@@ -91,8 +91,8 @@ class Routes:
             self._note_odds(flows, ways, 1)
             return own
         crossings = self._crossings(flows)
-        choice = PortChoice(own.copy(), flows.hashed(np.arange(len(own)), own))
-        crossings.add(choice.paths, flow_numbers(flows.source, flows.target, own))
+        choice = own_choice(flows, own)
+        crossings.add(choice.paths, choice.number)
         crossings.allow(ways, flow_numbers(flows.source, flows.target, np.zeros_like(own)))
         bounds = self.parameters
         choose_ports(flows, crossings, choice, ways, Aims(bounds.alpha, bounds.most_turns, self.span))
