@@ -20,6 +20,7 @@ from schemas.envelope import Clock, Message, Producer
 from schemas.folding import Emission, Observation, TimeReached
 from schemas.instants import SECOND_US
 from schemas.maps import Endpoint, EndpointMap
+from schemas.skeletons import SkeletonOverride
 from schemas.telemetry import Burst, RnicBursts, RnicColumns, RnicCounters
 from skeleton.engine import SkeletonEngine
 from skeleton.parameters import SkeletonParameters
@@ -227,7 +228,12 @@ def _envelope(producer: str, offset_s: float, seq: int) -> dict[str, object]:
     }
 
 
-TOPICS = {EndpointMap: "endpoint-map", RnicCounters: "rnic-counters", RnicBursts: "rnic-bursts"}
+TOPICS = {
+    EndpointMap: "endpoint-map",
+    RnicCounters: "rnic-counters",
+    RnicBursts: "rnic-bursts",
+    SkeletonOverride: "skeleton-overrides",
+}
 
 
 def fold(
