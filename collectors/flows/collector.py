@@ -28,6 +28,8 @@ from collectors.flows.rows import rows_of
 from collectors.flows.snapshots import History, Policy
 from collectors.flows.tc import TcFlow, parse_filters
 from collectors.observing import Now, Observed
+from schemas.maps import EndpointMap
+from schemas.probing import ProbePlan
 from schemas.telemetry import FlowEntry
 
 OVS = ("ovs-appctl", "dpctl/dump-flows", "-m")
@@ -87,6 +89,14 @@ class FlowCollector:
         self._resolver: Resolver | None = None
         self._asked = False
 
+    def take_map(self, endpoint_map: EndpointMap) -> None:
+        """Whose ports and addresses there are."""
+        self._places.take_map(endpoint_map)
+
+    def take_plan(self, plan: ProbePlan) -> None:
+        """Which pairs are probed."""
+        self._places.take_plan(plan)
+
     def demand(self) -> None:
         """An anomaly wants to know: the next reading is sent whole."""
         self._asked = True
@@ -101,7 +111,7 @@ class FlowCollector:
         if now.mono_us < self._due_us and not self._asked:
             return
         asked, self._asked = self._asked, False
-        self._due_us = now.mono_us + self._every_us
+        self._due_us = now.mono_us + self._every_us - self._every_us // 20  # who asks a little early is not put off
         reading = self._read()
         places = self._places()
         resolver = self._resolver
