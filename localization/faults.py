@@ -143,10 +143,6 @@ def _calm(fault: Fault, sent: Ints, lost: Ints) -> float:
     return float(-np.log1p(-fault.hit)) * len(sent)
 
 
-def same_trouble(old: Fault, new: Fault, related: bool) -> bool:
-    """Whether a new fault takes an old one's place: the same trains speak for both, or one is a part of the other."""
-    return (
-        related
-        or new.suspect in [rival for rival, _ in old.rivals]
-        or old.suspect in [rival for rival, _ in new.rivals]
-    )
+def same_trouble(old: Fault, new: Fault) -> bool:
+    """Whether a new fault may take an old one's place: the same trains speak for both."""
+    return new.suspect in [rival for rival, _ in old.rivals] or old.suspect in [rival for rival, _ in new.rivals]

@@ -43,8 +43,10 @@ class CaseBook:
     merged: list[tuple[Case, Case]] = field(default_factory=list)
 
     def start(self, what: str, onset_us: int, detected_us: int) -> Case:
-        """A new case of ``what`` (a pair or a component)."""
-        name = content_id("incident", self.fabric, what, onset_us)
+        """A new case of ``what`` (a pair or a component). A case that began as the same may blame another by now."""
+        taken, name = {case.case for case in self.cases}, content_id("incident", self.fabric, what, onset_us)
+        if name in taken:
+            name = content_id("incident", self.fabric, what, onset_us, detected_us)
         case = Case(name, onset_us, detected_us, bad_us=detected_us)
         self.cases.append(case)
         return case

@@ -49,16 +49,17 @@ def infer(sample: Sample, penalty: float, rank: Rank) -> Explanation:
     """The faults that a window of trains shows; each is worth ``penalty`` nats less its prior.
 
     One suspect that touches much and hits at will can claim what several plain ones would explain better: what was
-    found has to stand against the best set of single parts that lose steadily.
+    found has to stand against what is found if single parts that lose steadily are taken first.
     """
     tried = worth_trying(sample)
-    picks, level, worth = _collect(sample, (penalty, set()), rank, tried)
+    picks, level, worth = _collect(sample, (penalty, set()), rank, tried, ([], 0.0))
     if any(pick.erratic or sample.prior[pick.suspect] < 0.0 for pick in picks):
         plain = replace(sample, modes=sample.modes.steady, against=sample.against[:, :, : len(sample.modes.loss)])
         wide = set(np.flatnonzero(sample.prior < 0.0).tolist())
-        rivals, other_level, other_worth = _collect(plain, (penalty, wide), rank, tried)
+        first, _, first_worth = _collect(plain, (penalty, wide), rank, tried, ([], 0.0))
+        others, other_level, other_worth = _collect(sample, (penalty, set()), rank, tried, (first, first_worth))
         if other_worth > worth:
-            picks, level = rivals, other_level
+            picks, level = others, other_level
     picks = [_with_rivals(sample, picks, number, (level, tried)) for number in range(len(picks))]
     p = explained(sample, picks, level)
     found = gains(sample, p, np.arange(sample.against.shape[1]))
@@ -66,11 +67,14 @@ def infer(sample: Sample, penalty: float, rank: Rank) -> Explanation:
     return Explanation(picks, level, found.by_mode, runner_up)
 
 
-def _collect(sample: Sample, bar: tuple[float, set[int]], rank: Rank, tried: Ints) -> tuple[list[Pick], float, float]:
-    """A set of faults, the best first, without the suspects that are barred; its background level, and its worth."""
-    penalty, barred = bar
-    picks: list[Pick] = []
-    worth = 0.0
+def _collect(
+    sample: Sample, bar: tuple[float, set[int]], rank: Rank, tried: Ints, begun: tuple[list[Pick], float]
+) -> tuple[list[Pick], float, float]:
+    """A set of faults, the best first, without the suspects that are barred; its background level, and its worth.
+
+    ``begun``: picks that are taken already, and what they were worth.
+    """
+    (penalty, barred), (picks, worth) = bar, begun
     level = fit_level(sample, picks, 1.0)
     while len(picks) < MOST_FAULTS:
         p = explained(sample, picks, level)

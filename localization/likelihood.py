@@ -27,6 +27,7 @@ BACKGROUND_RANGE = (0.5, 20.0)
 SUPPORT_NATS = 3.0
 TIE_NATS = 1e-6
 ROUNDS = 2
+HEAVY_HIT = 0.3
 EDGE_S = 2
 
 
@@ -141,10 +142,11 @@ def _survives_echo(sample: Sample, survives: Floats, pick: Pick, own: Flags) -> 
 def echo_gain(sample: Sample, p: Floats, pick: Pick) -> float:
     """Nats that routes add which lose packets although only their replies may lead over the suspect.
 
-    An erratic one could explain any loss that way, but then each train of the route that lost nothing says no.
+    An erratic one could explain any stray packet that way, so it has to take much of the trains that it hits, and each
+    train of the route that lost nothing says no.
     """
     echo = sample.echo(pick.suspect)
-    if echo is None:
+    if echo is None or (pick.erratic and pick.loss < HEAVY_HIT):
         return 0.0
     others = (sample.second >= pick.since) & ~crossing(sample, pick.suspect, pick.since) & (echo > 0.0)
     if not others.any():

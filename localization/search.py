@@ -157,7 +157,8 @@ def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
             fault.recovery, fault.bad_us, fault.sent, fault.lost = old.recovery, old.bad_us, old.sent, old.lost
     kept = [fault for fault in watch.faults if fault.over_us is not None]
     for old in [fault for fault in watch.active() if fault.suspect not in now]:
-        heirs = [new for new in faults if same_trouble(old, new, related(watch, old.suspect, new.suspect))]
+        kin = [new for new in faults if related(watch, old.suspect, new.suspect)]
+        heirs = kin or [new for new in faults if same_trouble(old, new)]
         if heirs:
             heirs[0].replaces = (*heirs[0].replaces, *old.replaces, old.suspect)
             heirs[0].since_us = min(heirs[0].since_us, old.since_us)
