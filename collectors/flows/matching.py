@@ -37,7 +37,7 @@ class Net(Struct, frozen=True):
 
 
 class Match(Struct, frozen=True, kw_only=True):
-    """What a flow matches; None: anything."""
+    """What a flow matches; None: anything. ``is_group``: Ethernet frames to many (multicast, broadcast) only."""
 
     in_port: str | None = None
     recirc: int = 0
@@ -49,14 +49,15 @@ class Match(Struct, frozen=True, kw_only=True):
     tunnel_src: Net | None = None
     tunnel_dst: Net | None = None
     tunnel_id: int | None = None
+    is_group: bool = False
 
     def is_ip(self) -> bool:
         """Whether it may match IP packets."""
         return self.eth_type is None or self.eth_type in IP_TYPES
 
     def may_carry_rdma(self) -> bool:
-        """Whether it may match RoCE packets (UDP to port 4791)."""
-        return self.is_ip() and self.protocol in (None, UDP) and self.udp_dst in (None, ROCE_PORT)
+        """Whether it may match RoCE packets (UDP to port 4791, to one receiver)."""
+        return self.is_ip() and not self.is_group and self.protocol in (None, UDP) and self.udp_dst in (None, ROCE_PORT)
 
 
 def address(text: str) -> Net | None:
@@ -118,6 +119,7 @@ def whole(text: str) -> int | None:
 _IN_PORT = re.compile(r"(?<!\w)in_port\(([^()/]{1,64})(?:/[^()]*)?\)")
 _RECIRC = re.compile(r"(?<!\w)recirc_id\(([^()]{1,32})\)")
 _ETH_TYPE = re.compile(r"(?<!\w)eth_type\(([^()]{1,32})\)")
+_ETH = re.compile(r"(?<!\w)eth\(([^()]*)\)")
 _IP = re.compile(r"(?<!\w)ipv[46]\(([^()]*)\)")
 _UDP = re.compile(r"(?<!\w)udp\(([^()]*)\)")
 _TUNNEL = re.compile(r"(?<!\w)tunnel\(")
@@ -153,7 +155,15 @@ def parse_match(text: str) -> Match:
         tunnel_src=network(tunnel.get("src", tunnel.get("ipv6_src", ""))),
         tunnel_dst=network(tunnel.get("dst", tunnel.get("ipv6_dst", ""))),
         tunnel_id=number(tunnel.get("tun_id")),
+        is_group=_is_group(pairs(_first(_ETH, text) or "").get("dst", "")),
     )
+
+
+def _is_group(text: str) -> bool:
+    """Whether an Ethernet address, with or without mask, is of many receivers: lowest bit of the first octet."""
+    base, _, mask = text.partition("/")
+    octets = [whole(f"0x{each[:2]}") for each in (base, mask or "ff")]
+    return all(octet is not None and octet & 1 for octet in octets)
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str | None:

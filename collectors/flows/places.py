@@ -112,8 +112,11 @@ class Resolver:
         return [(name, other.endpoint.endpoint) for other in others if other.endpoint.endpoint != name]
 
     def _incoming(self, chain: Chain) -> list[Pair]:
-        """From somewhere else to a local interface, or to a local address."""
+        """Out of a tunnel, or from an address that is known, to a local interface or a local address."""
         first, last = chain.stages[0].match, chain.last
+        tunnelled = (first.tunnel_src, first.tunnel_dst, first.tunnel_id) != (None, None, None)
+        if not tunnelled and (first.src is None or _is_wide(first.src)):
+            return []  # another port of this host, as far as anybody can tell
         targets = [found for way in last.deed.ways if (found := self._vif(way.port)) is not None]
         inner = last.match.dst or first.dst
         if inner is not None and not _is_wide(inner):

@@ -115,6 +115,15 @@ def test_matches_keep_the_inner_addresses_apart_from_the_tunnels() -> None:
     assert match.may_carry_rdma() and not parse_match("eth_type(0x0800),ipv4(proto=6)").may_carry_rdma()
 
 
+@pytest.mark.parametrize(
+    ("address", "group"),
+    [("33:33:00:00:00:02", True), ("ff:ff:ff:ff:ff:ff", True), ("01:00:5e:00:00:01/01:00:00:00:00:00", True),
+     ("02:00:00:00:00:05", False), ("01:00:00:00:00:05/00:00:00:00:00:00", False), ("", False), ("x", False)],
+)  # fmt: skip
+def test_frames_to_many(address: str, group: bool) -> None:
+    assert parse_match(f"eth(src=02:00:00:00:00:01,dst={address}),eth_type(0x0800)").is_group == group
+
+
 def test_one_flow_of_several_threads_is_one_flow() -> None:
     one, other = line(roce("3"), "4", packets=3, ufid="a" * 8), line(roce("3"), "4", packets=4, ufid="a" * 8)
     flows, _ = parse_dump(f"flow-dump from pmd on cpu core: 2\n{one}\nflow-dump from pmd on cpu core: 3\n{other}\n")

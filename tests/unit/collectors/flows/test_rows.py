@@ -113,6 +113,20 @@ def test_what_is_no_ip_is_left_out_and_other_ip_stays_without_ends() -> None:
     assert [(row.src, row.dst, row.next) for row in tcp] == [(None, None, "vswitch:unknown")]
 
 
+def test_what_other_ports_flood_is_no_pair_s_flow() -> None:
+    group = "eth(src=02:00:00:00:00:57,dst=33:33:00:00:00:02),eth_type(0x86dd),ipv6(src=::/::,dst=::/::,proto=0/0)"
+    flooded = line(f"recirc_id(0),in_port(va),{group}", "br0,vf0_rep,vb", marks="dp:ovs")
+    assert [(row.src, row.dst, row.next) for row in rows(flooded)] == [(None, None, "vif:c1/mlx5_0")]
+    wild = line("recirc_id(0),in_port(va),eth_type(0x0800),ipv4(frag=no)", "vf0_rep", marks="dp:ovs")
+    assert [(row.src, row.dst) for row in rows(wild)] == [(None, None)], "nothing says that it came from the wire"
+    untunnelled = line(roce("uplink", "10.0.0.9", "10.0.1.5"), "vf0_rep")
+    assert {(row.src, row.dst) for row in rows(untunnelled)} == {("c2/mlx5_0", "c1/mlx5_0")}
+    broadcast = out_of_tunnel("198.51.100.2", "10.0.0.9", "10.0.1.5").replace(
+        "eth_type", "eth(dst=ff:ff:ff:ff:ff:ff),eth_type"
+    )
+    assert {(row.src, row.dst) for row in rows(line(broadcast, "br0,vf0_rep,va"))} == {(None, None)}
+
+
 def test_a_way_that_is_not_shown_is_no_drop() -> None:
     slow = rows(line(roce("vf0_rep"), "userspace(pid=1,slow_path(action))", marks=""))
     assert hops(slow)[-1] == ("tunnel:h1", "rnic:h1/mlx5_0")
