@@ -196,6 +196,8 @@ def watch(processes: Sequence[Process], cards: Sequence[Path], seconds: float) -
                 (card / name).write_text(f"{turn * 20_000_000 * busy + turn}\n")
         if turn % 20 == 0 and passed > WARM_S:
             for process in processes:
+                if process.child.ended() is not None:
+                    raise RuntimeError(f"{process.name} has ended")
                 process.sample()
         time.sleep(max(0.0, begin + turn * 0.05 - time.monotonic()))
 

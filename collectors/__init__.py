@@ -6,5 +6,5 @@
       │ ``stamping``: who, which boot, which number, which clock
     ``publishing`` ── ``spool`` while Kafka is away ── ``kafka_producer``
 
-``running`` puts it together from ``agent_settings`` by ``wiring``; ``health`` and ``throttling`` watch the agent itself.
+``running`` puts it together from ``agent_settings`` by ``wiring``; ``health`` and ``throttling`` watch the agent.
 """
