@@ -3,8 +3,9 @@
     python benchmarks/planner_closed_loop.py [--size s] [--seeds 1] [--pps 4000] [--subjects ...]
 
 Each scenario is simulated with the engines in the loop and diagnosed, once per variant: ``fixed`` (each pair keeps its
-port, no extra probes), ``turns`` (ports change where paths are unsure), ``adaptive`` (extra probes as well). Delays are in
-seconds from the fault's onset; null = did not happen. A handful of scenarios shows a tendency, not a law.
+port, no extra probes), ``turns`` (ports change where paths are unsure), ``adaptive`` (extra probes as well), ``more``
+(up to as many as others). Delays are in seconds from the fault's onset; null = did not happen. A handful of scenarios
+shows a tendency, not a law.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "fixed": {"extra_share": 0.0, "most_turns": 1},
     "turns": {"extra_share": 0.0},
     "adaptive": {},
+    "more": {"extra_share": 1.0},
 }
 
 
@@ -47,14 +49,17 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--pps", type=float, default=4000.0)
     parser.add_argument("--subjects", nargs="+", default=list(SUBJECTS))
+    parser.add_argument("--variants", nargs="+", default=list(VARIANTS))
     given = parser.parse_args()
     rows = []
     for seed in given.seeds:
         for subject in given.subjects:
-            for variant in VARIANTS:
+            for variant in given.variants:
                 rows.append(run(Scenario(subject, given.size, seed), variant, given.pps))
                 print(json.dumps(rows[-1]), flush=True)
-    print(json.dumps({variant: means([row for row in rows if row["variant"] == variant]) for variant in VARIANTS}))
+    print(
+        json.dumps({variant: means([row for row in rows if row["variant"] == variant]) for variant in given.variants})
+    )
 
 
 def run(scenario: Scenario, variant: str, pps: float) -> dict[str, Any]:

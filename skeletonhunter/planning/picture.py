@@ -37,6 +37,7 @@ def plot_schedule(plan: ProbePlan, path: Path) -> Path:
         _draw_cells(upper, cells, shown)
         upper.set_title(_heading(plan, len(names), len(shown)))
         lower.bar(np.arange(len(plan.slots)), [len(slot) for slot in plan.slots], width=0.9, color=BLUE)
+        lower.set_ylim(0, 1.1 * max([1, *map(len, plan.slots)]))
         lower.set_ylabel("probes")
         lower.set_xlabel("slot of the round")
         lower.yaxis.get_major_locator().set_params(integer=True)
@@ -44,7 +45,7 @@ def plot_schedule(plan: ProbePlan, path: Path) -> Path:
         figure.legend(
             handles=[Patch(facecolor=SHADES[each], edgecolor=INK, lw=0.4, label=MEANING[each]) for each in used],
             loc="outside lower center",
-            ncols=len(used),
+            ncols=max(1, len(used)),
         )
         return save(figure, path)
 
@@ -74,6 +75,10 @@ def _extra_slots(plan: ProbePlan) -> int:
 
 
 def _draw_cells(axes: Any, cells: np.ndarray, names: list[str]) -> None:
+    if not names:
+        axes.text(0.5, 0.5, "nobody is probed", ha="center", transform=axes.transAxes)
+        axes.set_yticks([])
+        return
     norm = BoundaryNorm(np.arange(-0.5, len(SHADES)), len(SHADES))
     axes.imshow(cells, aspect="auto", interpolation="nearest", cmap=ListedColormap(list(SHADES)), norm=norm)
     axes.tick_params(length=0)
