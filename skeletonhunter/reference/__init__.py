@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from skeletonhunter.reference.agent import agent_page
 from skeletonhunter.reference.alerts import alert_schema, alerts_page
 from skeletonhunter.reference.command_line import command_line_page
 from skeletonhunter.reference.configuration import configuration_page
@@ -19,6 +20,7 @@ from skeletonhunter.reference.topics import topics_page
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/topics.md": topics_page,
     "docs/reference/configuration.md": configuration_page,
+    "docs/reference/agent.md": agent_page,
     "docs/reference/cli.md": command_line_page,
     "docs/reference/tables.md": tables_page,
     "docs/reference/alerts.md": alerts_page,

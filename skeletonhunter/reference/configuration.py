@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -27,17 +27,28 @@ _FIELD = re.compile(r"^([a-z0-9_, ]+):(?= )")
 
 def configuration_page() -> str:
     """``docs/reference/configuration.md``."""
-    return "\n\n".join([_INTRODUCTION, *_sections("", Settings)]) + "\n"
+    return "\n\n".join([_INTRODUCTION, *sections_of("", Settings)]) + "\n"
 
 
-def _sections(name: str, section: type[msgspec.Struct]) -> list[str]:
+def sections_of(name: str, section: type[msgspec.Struct]) -> list[str]:
+    """A section and those below it, each with its description and a table of its fields."""
     hints = get_type_hints(section, include_extras=True)
-    plain = {field: hint for field, hint in hints.items() if not _is_section(hint)}
-    parts = [f"## [{name}]\n\n{_description(section)}\n\n{_table(name, section, plain)}"] if plain else []
+    plain = {field: hint for field, hint in hints.items() if not _is_section(hint) and not _entry(hint)}
+    title = name if name.startswith("[") else f"[{name}]"
+    parts = [f"## {title}\n\n{_description(section)}\n\n{_table(name, section, plain)}"] if plain else []
     for field, hint in hints.items():
+        below = f"{name}.{field}" if name else field
         if _is_section(hint):
-            parts += _sections(f"{name}.{field}" if name else field, hint)
+            parts += sections_of(below, hint)
+        elif entry := _entry(hint):
+            parts += sections_of(f"[[{below}]]", entry)
     return parts
+
+
+def _entry(hint: Any) -> type[msgspec.Struct] | None:
+    """Of a list of tables the type of one."""
+    inner = get_args(hint)[:1] if get_origin(hint) is tuple else ()
+    return inner[0] if inner and _is_section(inner[0]) else None
 
 
 def _is_section(hint: Any) -> bool:
@@ -50,9 +61,9 @@ def _description(section: type[msgspec.Struct]) -> str:
 
 
 def _table(name: str, section: type[msgspec.Struct], hints: dict[str, Any]) -> str:
-    defaults = section()
+    defaults = {each.name: each for each in msgspec.structs.fields(section)}
     rows = [
-        f"| `{field}` | {_type(hint)} | `{_default(getattr(defaults, field))}` | `{_variable(name, field)}` |"
+        f"| `{field}` | {_type(hint)} | {_default(defaults[field])} | {_variable(name, field)} |"
         for field, hint in hints.items()
     ]
     return "\n".join(["| field | type | default | environment variable |", "|---|---|---|---|", *rows])
@@ -70,9 +81,13 @@ def _without_codec_bounds(schema: dict[str, Any]) -> None:
         schema.setdefault("maximum", LARGEST)
 
 
-def _default(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    if field.required:
+        return "required"
+    value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+    return f"`{msgspec.json.encode(value).decode()}`"
 
 
 def _variable(name: str, field: str) -> str:
-    return PREFIX + "__".join([*name.split("."), field]).upper()
+    """A table in a list has no variables."""
+    return "" if name.startswith("[") else f"`{PREFIX}{'__'.join([*name.split('.'), field]).upper()}`"
