@@ -85,7 +85,7 @@ both = plan([(1, 2), (2, 1)], slot_s=0.5)
 known = Surroundings(f"h{me}", tunnels={"10.0.0.1": "h1", "10.0.0.2": "h2"})
 dump = "ovs-appctl", "dpctl/dump-flows", "--names", "-m"
 flows = FlowCollector(known, FlowSources(ovs=dump, ovs_offloaded=None), EVERY_S, FlowBounds(timeout_s=30.0))
-for part in (prober, flows):
+for part in (prober, known):
     part.take_map(endpoints)
     part.take_plan(both)
 if me == 1:
