@@ -32,6 +32,11 @@ TELLING = 0.7
 DRIFTED = 0.75
 """A skeleton has drifted when an answer falls below this share of what it was when it was found."""
 
+MISSING, MORE = 0.002, 8.0
+"""Balances are exact where samples were taken together, and replicas often nearly in step, so a little imbalance is
+much: what is more than this and so many times what there was.
+"""
+
 LEAST_MESSAGES = 20
 
 
@@ -45,10 +50,18 @@ def alignment(
 
 
 def drifted(fresh: Fit, usual: Fit) -> str | None:
-    """The answer that fell the most, if one fell too far."""
+    """The answer that fell the furthest below what it may fall to, if one did."""
     telling = [name for name in sorted(fresh) if usual.get(name, 0.0) >= TELLING]
-    worst = min(telling, key=lambda name: fresh[name] / usual[name], default=None)
-    return worst if worst is not None and fresh[worst] < DRIFTED * usual[worst] else None
+    fallen = {name: _least(name, usual[name]) - fresh[name] for name in telling}
+    worst = max(fallen, key=lambda name: fallen[name], default=None)
+    return worst if worst is not None and fallen[worst] > 0.0 else None
+
+
+def _least(name: str, usual: float) -> float:
+    """What an answer may fall to."""
+    if name == "balance":
+        return max(1.0 - MISSING - MORE * (1.0 - usual), 0.0)
+    return DRIFTED * usual
 
 
 def _balanced(groups: Sequence[Group], traffic: Traffic, membership: Membership) -> float | None:

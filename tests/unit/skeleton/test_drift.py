@@ -1,0 +1,81 @@
+"""Traffic that goes on as regularly as before, but between other endpoints: noticed, degraded, found anew."""
+
+from __future__ import annotations
+
+from schemas.envelope import Message
+from schemas.instants import SECOND_US
+from schemas.skeletons import SkeletonUpdate
+from tests.simulated_jobs import (
+    BEGIN_US,
+    Shape,
+    Transfers,
+    burst_messages,
+    counter_messages,
+    endpoint_map,
+    fold,
+    name_of,
+    simulate,
+)
+
+SHAPE = Shape(tp=1, pp=2, dp=4, jitter=0.2)
+CHANGED_S, SECONDS = 200, 520
+SWAP = {1: 3, 3: 1, 5: 7, 7: 5}
+"""The second stages of two pairs of replicas change places."""
+
+
+def changed() -> Transfers:
+    """The same traffic before and after, carried by other endpoints of the second stage after the change."""
+    plain = simulate(SHAPE, SECONDS)
+    moved = Transfers([[] for _ in range(SHAPE.ranks)])
+    for rank, rows in enumerate(plain.by_rank):
+        for row in rows:
+            moved.by_rank[rank if row[0] < CHANGED_S else SWAP.get(rank, rank)].append(row)
+    for rows in moved.by_rank:
+        rows.sort()
+    return moved
+
+
+def pipelines(update: SkeletonUpdate) -> set[tuple[str, str]]:
+    return {(a, b) for a, b, kind in update.edges if kind == "pp"}
+
+
+def pairs(partner: dict[int, int]) -> set[tuple[str, str]]:
+    return {tuple(sorted((name_of(SHAPE, a), name_of(SHAPE, b)))) for a, b in partner.items()}  # type: ignore[misc]
+
+
+def versions(bursts: bool) -> list[SkeletonUpdate]:
+    moved = changed()
+    messages: list[Message] = [endpoint_map(SHAPE), *counter_messages(SHAPE, moved, SECONDS)]
+    if bursts:
+        messages += burst_messages(SHAPE, moved, SECONDS)
+    return [emission.value for emission in fold(messages, SECONDS)[0]]  # type: ignore[misc]
+
+
+def check(found: list[SkeletonUpdate]) -> None:
+    old, new = pairs({0: 1, 2: 3, 4: 5, 6: 7}), pairs({0: 3, 2: 1, 4: 7, 6: 5})
+    at = [(update.t_us - BEGIN_US) / SECOND_US for update in found]
+    before = [update for update, at_s in zip(found, at, strict=True) if at_s <= CHANGED_S][-1]
+    drifted = next(number for number, update in enumerate(found) if update.state == "degraded")
+    assert (before.state, pipelines(before)) == ("trusted", old)
+    assert CHANGED_S < at[drifted] <= CHANGED_S + 120
+    assert "of the fresh traffic fits it" in found[drifted].reason
+    assert found[drifted].confidence <= 0.5
+    assert pipelines(found[drifted]) == old, "it stands, with less confidence, until something else is found"
+    again = next(update for update in found[drifted:] if update.state == "trusted")
+    assert pipelines(again) >= new, "from evidence after the change only"
+    assert (found[-1].state, pipelines(found[-1])) == ("trusted", new)
+
+
+def test_counters_show_that_replicas_changed() -> None:
+    check(versions(bursts=False))
+
+
+def test_bursts_show_that_replicas_changed() -> None:
+    check(versions(bursts=True))
+
+
+def test_a_job_that_goes_on_as_before_never_drifts() -> None:
+    moved = simulate(SHAPE, SECONDS)
+    messages = [endpoint_map(SHAPE), *counter_messages(SHAPE, moved, SECONDS), *burst_messages(SHAPE, moved, SECONDS)]
+    states = [emission.value.state for emission in fold(messages, SECONDS)[0]]  # type: ignore[attr-defined]
+    assert states[-1] == "trusted" and "degraded" not in states
