@@ -16,7 +16,8 @@ from typing import Any
 
 from planner_jobs import Job, Pair
 
-from probe_planner.colouring import _is_overfull, coloured, max_degree
+from probe_planner.colouring import coloured
+from probe_planner.graphs import is_overfull, max_degree
 
 REAL = {
     "figure 9a": Job(pp=8, dp=8),
@@ -55,7 +56,7 @@ def tally(graphs: list[tuple[int, list[Pair]]]) -> dict[str, Any]:
         if slots == delta:
             counts["delta"] += 1
         elif slots == delta + 1:
-            counts["overfull" if _is_overfull(vertices, edges, delta) else "delta_plus_1"] += 1
+            counts["overfull" if is_overfull(vertices, edges, delta) else "delta_plus_1"] += 1
         else:
             counts["more"] += 1
     can = len(graphs) - counts["overfull"]

@@ -24,7 +24,7 @@ from typing import Any
 from msgspec import structs
 from planner_jobs import T_US, Job, Pair, endpoint_map, fabric, planned, skeleton, told
 
-from probe_planner.colouring import max_degree
+from probe_planner.graphs import max_degree
 from probe_planner.layout import lay_out
 from probe_planner.parameters import PlannerParameters
 from probe_planner.surroundings import used_by

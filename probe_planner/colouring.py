@@ -13,19 +13,10 @@ The result depends on the order of the edges and on nothing else. Cost: O(1) for
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 
-import numpy as np
-import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from probe_planner.graphs import Pair, is_overfull, max_degree, split_parallel
 
-Pair = tuple[int, int]
-
-FEW = 400
-"""Edges below which plain Python is quicker than arrays."""
 SEARCH = 200
 """How many chains are flipped to change what is free at an edge before it is given one colour more."""
 
@@ -47,10 +38,10 @@ def coloured(vertices: int, edges: Sequence[Pair]) -> Colouring:
     """
     if any(u == v for u, v in edges):
         raise ValueError("an edge joins a vertex with itself")
-    simple, parallel = _split_parallel(edges)
+    simple, parallel = split_parallel(edges)
     plain = [edges[edge] for edge in simple] if parallel else edges
     degree = max_degree(vertices, plain)
-    overfull = _is_overfull(vertices, plain, degree)
+    overfull = is_overfull(vertices, plain, degree)
     work = Colouring(vertices, edges, degree + overfull)
     left_over = [edge for edge in work.colour_freely(simple) if not work.colour_by_flips(edge)]
     if not overfull:
@@ -65,60 +56,6 @@ def coloured(vertices: int, edges: Sequence[Pair]) -> Colouring:
         work.colour_first_fit(edge)
     work.simple = not parallel
     return work
-
-
-def max_degree(vertices: int, edges: Sequence[Pair]) -> int:
-    """The largest number of edges at one vertex: no schedule has fewer slots."""
-    return int(degrees(vertices, edges).max(initial=0))
-
-
-def degrees(vertices: int, edges: Sequence[Pair]) -> npt.NDArray[np.int64]:
-    """Edges at each vertex."""
-    ends = np.fromiter(chain.from_iterable(edges), dtype=np.int64, count=2 * len(edges))
-    return np.bincount(ends, minlength=vertices)
-
-
-def _is_overfull(vertices: int, edges: Sequence[Pair], degree: int) -> bool:
-    """Whether a component has more edges than Δ slots can hold,
-    each at most half its vertices: then Δ + 1 are needed.
-    """
-    if len(edges) < FEW:
-        return _is_overfull_small(vertices, edges, degree)
-    ends = np.array(edges, dtype=np.int64)
-    graph = coo_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(vertices, vertices))
-    count, component = connected_components(graph, directed=False)
-    members, inside = np.bincount(component, minlength=count), np.bincount(component[ends[:, 0]], minlength=count)
-    return bool((inside > degree * (members // 2)).any())
-
-
-def _is_overfull_small(vertices: int, edges: Sequence[Pair], degree: int) -> bool:
-    """The same without the cost of setting arrays up."""
-    root = list(range(vertices))
-
-    def find(vertex: int) -> int:
-        while root[vertex] != vertex:
-            root[vertex] = root[root[vertex]]
-            vertex = root[vertex]
-        return vertex
-
-    for u, v in edges:
-        root[find(u)] = find(v)
-    members = Counter(find(vertex) for vertex in range(vertices))
-    inside = Counter(find(u) for u, _ in edges)
-    return any(count > degree * (members[vertex] // 2) for vertex, count in inside.items())
-
-
-def _split_parallel(edges: Sequence[Pair]) -> tuple[list[int], list[int]]:
-    """Edges of a simple graph, and those beyond it that repeat a pair of vertices."""
-    if not edges:
-        return [], []
-    ends = np.sort(np.array(edges, dtype=np.int64), axis=1)
-    _, first = np.unique(ends[:, 0] << 32 | ends[:, 1], return_index=True)
-    if len(first) == len(edges):
-        return list(range(len(edges))), []
-    simple = np.zeros(len(edges), dtype=bool)
-    simple[first] = True
-    return np.flatnonzero(simple).tolist(), np.flatnonzero(~simple).tolist()
 
 
 def _lowest(bits: int) -> int:

@@ -24,7 +24,8 @@ from itertools import chain
 import numpy as np
 
 from probe_planner.candidates import NamePair
-from probe_planner.colouring import Colouring, coloured, degrees
+from probe_planner.colouring import Colouring, coloured
+from probe_planner.graphs import degrees
 
 Placed = tuple[int, str, str]
 """(slot, source, destination)"""

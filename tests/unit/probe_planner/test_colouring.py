@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probe_planner.colouring import colour_edges, max_degree
+from probe_planner.colouring import colour_edges
+from probe_planner.graphs import max_degree
 
 Edges = list[tuple[int, int]]
 
