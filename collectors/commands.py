@@ -39,10 +39,14 @@ def run(command: Sequence[str], timeout_s: float = 5.0, max_bytes: int = 16_000_
     with subprocess.Popen(
         list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, close_fds=True
     ) as process:
-        data, errors, cut = _read(process, time.monotonic() + timeout_s, max_bytes)
-        if cut is not None:
+        until = time.monotonic() + timeout_s
+        data, errors, cut = _read(process, until, max_bytes)
+        try:
+            code = process.wait(0.0 if cut is not None else max(0.1, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            cut = cut or "time"
             process.kill()
-        code = process.wait()
+            code = process.wait()
     if code != 0 and cut is None:
         words = errors.decode(errors="replace").strip() or "no message"
         raise OSError(f"{command[0]} ended with status {code}: {words}")

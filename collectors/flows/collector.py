@@ -14,6 +14,7 @@ without the other, would look like a mismatch between them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -38,6 +39,8 @@ TC = ("tc", "-s", "-j", "filter", "show", "dev", "{dev}", "ingress")
 
 
 LOOK_S = 1.0
+MOST_ROWS = 600
+"""Rows of one message, as brokers take about a megabyte. A larger table takes several of one instant."""
 
 
 class FlowSources(Struct, frozen=True, kw_only=True):
@@ -119,7 +122,9 @@ class FlowCollector:
             resolver = self._resolver = Resolver(places)
         linked = chains(reading.flows)
         vswitch = [row for chain in linked for row in rows_of(chain, resolver)]
-        found = list(self._facts((now, asked), (places.host, None), vswitch, reading.cut_vswitch))
+        found: list[Observed] = []
+        if self._sources.ovs is not None:
+            found += self._facts((now, asked), (places.host, None), vswitch, reading.cut_vswitch)
         if self._sources.cards is not None or self._sources.devices:
             for rnic, rows in sorted(self._card_rows(reading, linked, resolver).items()):
                 found += self._facts((now, asked), (places.host, rnic), rows, reading.cut_cards)
@@ -171,14 +176,15 @@ class FlowCollector:
         diff = history.step(rows, bool(cut), asked)
         if diff is None:
             return
-        fields = {
-            "host": host,
-            "rnic": rnic,
-            "table": "vswitch" if rnic is None else "rnic",
-            "complete": diff.complete,
-            "flows": [asdict(row) for row in diff.rows],
-        }
-        if cut:
-            fields["truncated"] = ", ".join(dict.fromkeys(cut))
         stream = "flow-tables" if rnic is None else f"flow-tables/{rnic}"
-        yield Observed("flow-tables", stream, now.t_us, fields)
+        table = {"host": host, "rnic": rnic, "table": "vswitch" if rnic is None else "rnic"}
+        starts = range(0, max(1, len(diff.rows)), MOST_ROWS)
+        for start in starts:
+            fields: dict[str, Any] = {
+                **table,
+                "complete": diff.complete and start == starts[-1],
+                "flows": [asdict(row) for row in diff.rows[start : start + MOST_ROWS]],
+            }
+            if cut:
+                fields["truncated"] = ", ".join(dict.fromkeys(cut))
+            yield Observed("flow-tables", stream, now.t_us, fields)

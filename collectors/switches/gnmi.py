@@ -25,12 +25,12 @@ from collectors.events.telling import Teller
 from collectors.observing import Now, Observed
 from collectors.switches.columns import QueueRows, Told
 from collectors.switches.counters_db import storms_of_db
+from collectors.switches.facts import SkewWatch, facts_of
 from collectors.switches.openconfig import SUBSCRIPTIONS, parse_path, readings_of
 from collectors.switches.sonic import FAILURES, unreachable
 from collectors.switches.storms import StormWatch
 
 MOST_WAITING = 10_000
-MOST_SKEW_US = 5_000_000
 LONGEST_PAUSE_S = 60.0
 SETTLE_S = 0.5
 """gRPC's own thread, which watched the connection come up, must have noticed that nobody waits for it any more."""
@@ -150,13 +150,12 @@ class GnmiSwitch:
     def __init__(self, target: GnmiTarget, devices: Callable[[], Devices], period_s: float = 1.0) -> None:
         self.name, self.period_s = f"switch {target.switch}", period_s
         self._target = target
-        self._rows, self._storms = QueueRows(), StormWatch(target.switch)
+        self._rows, self._storms, self._skew = QueueRows(), StormWatch(target.switch), SkewWatch(target.switch)
         self._teller = Teller(f"switch/{target.switch}", devices)
         self._stream: GnmiStream | None = None
         self._software: str | None = None
         self._failures = self._pushed_out = 0
         self._again_us = 0
-        self._is_skewed = False
 
     def collect(self, now: Now) -> Iterator[Observed]:
         """Takes what has come since.
@@ -171,8 +170,7 @@ class GnmiSwitch:
         columns = self._rows.take(told)
         if columns:
             self._failures = 0
-            fields = {"switch": self._target.switch, "ports": columns, "software": self._software}
-            yield Observed("switch-queues", f"switch-queues/{self._target.switch}", now.t_us, fields)
+            yield from facts_of(self._target.switch, columns, self._software, now)
         yield from self._teller.tell([(notice, None) for notice in notices], now)
         if stream.is_over and not stream.arrived and not columns:  # what came before the end is told first
             yield from self._ended(stream, now)
@@ -207,9 +205,8 @@ class GnmiSwitch:
         for _ in range(len(stream.arrived)):
             arrived = stream.arrived.popleft()
             device_us = (arrived.message.get("timestamp") or 0) // 1_000
-            skew_us = device_us - arrived.received_us if device_us else 0
-            notices += self._skewed(skew_us)
-            t_us = device_us if device_us and abs(skew_us) <= MOST_SKEW_US else arrived.received_us
+            t_us, skewed = self._skew.step(device_us or None, arrived.received_us)
+            notices += skewed
             told += self._readings(arrived, t_us, notices)
         if stream.pushed_out > self._pushed_out:
             lost = stream.pushed_out - self._pushed_out
@@ -230,14 +227,6 @@ class GnmiSwitch:
             if "COUNTERS" in path:
                 below = [step.name for step in parse_path(path)]
                 notices += self._storms.step(storms_of_db(below[below.index("COUNTERS") + 1 :], value))
-
-    def _skewed(self, skew_us: int) -> Iterator[Notice]:
-        skewed = abs(skew_us) > MOST_SKEW_US
-        if skewed and not self._is_skewed:
-            text = f"the clock of {self._target.switch} is {skew_us / 1e6:.1f} s off ours; samples get our instants"
-            subject = Subject("switch", self._target.switch)
-            yield Notice(code="unknown", severity="warning", subject=subject, text=text, values={"skew_us": skew_us})
-        self._is_skewed = skewed
 
 
 def _is_unreachable(error: Exception | None) -> bool:

@@ -20,6 +20,7 @@ from collectors.events.telling import Teller
 from collectors.observing import Now, Observed
 from collectors.switches.columns import QueueRows, Told
 from collectors.switches.counters_db import Storm
+from collectors.switches.facts import SkewWatch, facts_of
 from collectors.switches.readings import Reading
 from collectors.switches.settings_db import TABLES, judge_settings, parse_table
 from collectors.switches.storms import StormWatch
@@ -58,7 +59,7 @@ class SonicSwitch:
     ) -> None:
         self.name, self.period_s = f"switch {switch}", period_s
         self._switch, self._commands, self._timeout_s = switch, commands, timeout_s
-        self._rows, self._storms = QueueRows(), StormWatch(switch)
+        self._rows, self._storms, self._skew = QueueRows(), StormWatch(switch), SkewWatch(switch)
         self._teller = Teller(f"switch/{switch}", devices)
         self._standing = Standing()
         self._software: str | None = None
@@ -81,8 +82,7 @@ class SonicSwitch:
         self._failed = 0
         columns = self._rows.take(told)
         if columns:
-            fields = {"switch": self._switch, "ports": columns, "software": self._software}
-            yield Observed("switch-queues", f"switch-queues/{self._switch}", now.t_us, fields)
+            yield from facts_of(self._switch, columns, self._software, now)
         yield from self._teller.tell(((notice, None) for notice in notices), now)
 
     def _ask(self, now: Now) -> tuple[list[Told], list[Notice]]:
@@ -90,9 +90,8 @@ class SonicSwitch:
         seldom, self._asked = self._asked % SELDOM == 0, self._asked + 1
         if commands.version is not None and seldom:
             self._software = software_version(self._run(commands.version)) or self._software
-        t_us = now.t_us
-        if commands.clock is not None:
-            t_us = device_time(self._run(commands.clock), now.t_us)
+        device_us = device_time(self._run(commands.clock)) if commands.clock is not None else None
+        t_us, notices = self._skew.step(device_us, now.t_us)
         parsers: tuple[tuple[Sequence[str] | None, Parser], ...] = (
             (commands.queues, queue_counters),
             (commands.watermarks, queue_watermarks),
@@ -107,7 +106,8 @@ class SonicSwitch:
                 errors.append(error)
         if errors and not readings:
             raise errors[0]
-        notices = [] if commands.watchdog is None else list(self._storms.step(self._watchdog(commands.watchdog)))
+        if commands.watchdog is not None:
+            notices += self._storms.step(self._watchdog(commands.watchdog))
         if commands.lossless and commands.settings is not None and seldom:
             notices += self._settings(commands.settings, now)
         return [Told(reading, t_us, now.t_us) for reading in readings], notices
@@ -132,10 +132,10 @@ class SonicSwitch:
         return run((*self._commands.prefix, *command), self._timeout_s, 4_000_000).text
 
 
-def device_time(text: str, now_us: int) -> int:
-    """The switch's clock as ``date +%s%N`` prints it; ours, if that is no such number."""
+def device_time(text: str) -> int | None:
+    """The switch's clock as ``date +%s%N`` prints it; None: that is no such number."""
     digits = text.strip()
-    return int(digits) // 1_000 if digits.isascii() and digits.isdecimal() and 17 <= len(digits) <= 19 else now_us
+    return int(digits) // 1_000 if digits.isascii() and digits.isdecimal() and 17 <= len(digits) <= 19 else None
 
 
 def unreachable(switch: str, why: str) -> Notice:

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.commands import run
-from collectors.flows.collector import FlowBounds, FlowCollector, FlowSources
+from collectors.flows.collector import MOST_ROWS, FlowBounds, FlowCollector, FlowSources
 from collectors.flows.known import Surroundings
 from collectors.flows.snapshots import History, Policy
 from collectors.observing import Collector, Now, Observed
+from localization.flows import Table
 from schemas.probing import ProbePlan
 from schemas.telemetry import FlowEntry, FlowTables
 from tests import small_fabric
@@ -175,6 +176,28 @@ def test_a_dump_that_is_cut_says_so(tmp_path: Path, bounds: FlowBounds, word: st
     assert fact.fields["complete"] is False and fact.fields["truncated"] == word
     assert messages([fact], 1.0, 1)[0].truncated == word
     assert fact.fields["flows"], "what was read is told"
+
+
+def test_a_large_table_takes_several_messages_and_the_last_one_is_whole(tmp_path: Path) -> None:
+    dump = "\n".join(line(roce("v1-0", "10.0.1.0", f"10.9.{n // 250}.{n % 250}"), "7") for n in range(MOST_ROWS + 5))
+    sources = FlowSources(ovs=script(tmp_path, dump))
+    facts = collect(FlowCollector(surroundings(), sources))
+    assert [(len(fact.fields["flows"]), fact.fields["complete"]) for fact in facts] == [(MOST_ROWS, False), (5, True)]
+    table = Table()
+    for message in messages(facts, 9.0, 1):
+        table.take(message)
+    assert len(table.rows) == MOST_ROWS + 5 and all(each.present for each in table.rows.values())
+
+
+def test_a_host_without_a_virtual_switch_tells_nothing_of_one(tmp_path: Path) -> None:
+    (tmp_path / "cards").write_text("")
+    facts = collect(FlowCollector(surroundings(), FlowSources(ovs=None, cards=("cat", str(tmp_path / "cards")))))
+    assert [fact.fields["table"] for fact in facts] == ["rnic", "rnic"]
+
+
+def test_a_command_that_closes_its_output_and_goes_on_is_stopped() -> None:
+    output = run(("sh", "-c", "echo all; exec tail -f /dev/null >/dev/null 2>&1"), timeout_s=0.3)
+    assert (output.text, output.cut) == ("all\n", "time")
 
 
 def test_a_command_that_fails_is_a_failure_of_the_part() -> None:
