@@ -36,7 +36,10 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class Beat:
-    """A stream's usual gap between sendings, and how far it strayed from it so far, us."""
+    """A stream's usual gap between sendings, and how far it strayed from it so far, us.
+
+    ``seq``: its newest number; ``t_us``: when its newest sending began; ``several``: a sending is several messages.
+    """
 
     boot: str
     seq: int
@@ -44,32 +47,28 @@ class Beat:
     gaps: int = 0
     mean_us: float = 0.0
     wobble_us: float = 0.0
-    step: int = 0
+    several: bool = False
 
     def hear(self, boot: str, seq: int, t_us: int) -> int | None:
         """A message came; by how much the beat has jumped with it, None = it has not."""
         if boot != self.boot:
             self.boot, self.seq, self.t_us, self.gaps = boot, seq, t_us, 0
             return None
-        if seq < self.seq:
-            late_us = self.t_us - t_us
-            return round(late_us - self.mean_us) if self.gaps >= LEARNED else None
         gap_us, step = t_us - self.t_us, seq - self.seq
-        if gap_us < BURST_US and self.gaps < LEARNED:
-            self.seq = seq
+        if step < 0:
+            return round(-gap_us - self.mean_us) if self.gaps >= LEARNED and not self.several else None
+        self.seq = seq
+        if gap_us < BURST_US and (self.several or self.gaps < LEARNED):
+            self.several = True
             return None
-        return self._compare(gap_us, step, seq, t_us)
+        self.t_us = t_us
+        return self._compare(gap_us, step == 1)
 
-    def _compare(self, gap_us: int, step: int, seq: int, t_us: int) -> int | None:
+    def _compare(self, gap_us: int, whole: bool) -> int | None:
         off_us = gap_us - self.mean_us
-        if self.gaps >= LEARNED and gap_us < BURST_US and step < self.step:
-            return None
-        self.seq, self.t_us = seq, t_us
-        whole = step <= self.step
         if self.gaps >= LEARNED and abs(off_us) > max(LEAST_JUMP_US, WOBBLES * self.wobble_us):
             return round(off_us) if whole else None
         self.gaps += 1
-        self.step = max(self.step, step) if self.gaps <= LEARNED else self.step
         self.mean_us += off_us / min(self.gaps, 20)
         if self.gaps > 2:
             self.wobble_us = max(self.wobble_us, abs(off_us))
