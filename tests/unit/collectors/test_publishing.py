@@ -72,6 +72,7 @@ def test_an_outage_of_two_minutes_costs_nothing(bench: Bench) -> None:
     assert bench.broker.log == bench.sent
     assert bench.publisher.dropped == 0
     assert not bench.publisher.is_away
+    assert bench.publisher.spool.bytes_kept() == 0  # what has arrived does not stay on disk
 
 
 def test_memory_is_bounded_during_an_outage(bench: Bench) -> None:
