@@ -53,7 +53,7 @@ class FlowSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 class EventSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What devices, the container runtime and the host's configuration say (parts `kernel-log`, `log-files`,
-    `job-logs`, `syslog`, `container-runtime`, `configuration`, `lldp`).
+    `job-logs`, `journal`, `syslog`, `container-runtime`, `configuration`, `lldp`).
 
     kernel_log: the kernel's log.
     backlog: also tell what was in it before the agent began.

@@ -143,6 +143,12 @@ def _job_logs(site: Site) -> Made:
         yield Piece(LogFile(Path(path), site.devices, ("job", container), _zone_s))
 
 
+def _journal(site: Site) -> Made:
+    from collectors.events.journal import Journal
+
+    yield Piece(Journal(site.devices, links=_tells_links(site)))
+
+
 def _syslog(site: Site) -> Made:
     """``device-events`` from the syslog of switches."""
     from collectors.events.log_files import SyslogSocket
@@ -253,6 +259,7 @@ PARTS: dict[str, Callable[[Site], Made]] = {
     "kernel-log": _kernel_log,
     "log-files": _log_files,
     "job-logs": _job_logs,
+    "journal": _journal,
     "syslog": _syslog,
     "container-runtime": _container_runtime,
     "configuration": _configuration,

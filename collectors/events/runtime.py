@@ -6,10 +6,9 @@ container). The command runs as long as the agent; if it ends, the part has fail
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from collectors.events.command_lines import CommandLines
 from collectors.events.containers import ContainerEvent, notice_of, parse_container_event
 from collectors.events.devices import Devices
 from collectors.events.notices import Notice
@@ -17,8 +16,6 @@ from collectors.events.telling import Teller
 from collectors.observing import Now, Observed
 from schemas.maps import EndpointMap
 
-CHUNK = 65_536
-LONGEST = 1_000_000
 DOCKER = ("docker", "events", "--filter", "type=container", "--format", "{{json .}}")
 CONTAINERD = ("ctr", "--namespace", "k8s.io", "events")
 CRI = ("crictl", "events", "--output", "json")
@@ -32,11 +29,9 @@ class ContainerRuntime:
     def __init__(
         self, devices: Callable[[], Devices], command: Sequence[str], aliases: Mapping[str, str] | None = None
     ) -> None:
-        self._command, self._aliases = list(command), dict(aliases or {})
+        self._lines, self._aliases = CommandLines(command), dict(aliases or {})
         self._containers: dict[str, frozenset[str]] = {}
         self._teller = Teller("containers", devices)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._rest = b""
 
     def take_map(self, endpoint_map: EndpointMap) -> None:
         """Containers of a job; those of an ended one are forgotten."""
@@ -50,13 +45,7 @@ class ContainerRuntime:
         Raises:
             OSError: there is no such command.
         """
-        if self._process is None:
-            self._rest = b""
-            self._process = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
-            os.set_blocking(self._out(self._process), False)
-        return self._out(self._process)
+        return self._lines.fileno()
 
     def receive(self, now: Now) -> Iterator[Observed]:
         """Takes what was printed.
@@ -64,35 +53,18 @@ class ContainerRuntime:
         Raises:
             OSError: the command has ended.
         """
-        data, ended = self._read()
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        self._rest = self._rest if len(self._rest) <= LONGEST else b""
+        lines, why = self._lines.take()
         yield from self._teller.tell(self._notices(lines), now)
-        if ended:
-            code = self._stop()
-            raise OSError(f"{self._command[0]} ended with status {code}")
+        if why:
+            raise OSError(why)
 
     def close(self, now: Now) -> tuple[Observed, ...]:  # noqa: ARG002 - as the agent calls it
         """Ends the command."""
-        self._stop()
+        self._lines.stop()
         return ()
 
-    def _read(self) -> tuple[bytes, bool]:
-        descriptor = self.fileno()
-        found: list[bytes] = []
-        while sum(map(len, found)) < LONGEST:
-            try:
-                data = os.read(descriptor, CHUNK)
-            except BlockingIOError:
-                return b"".join(found), False
-            if not data:
-                return b"".join(found), True
-            found.append(data)
-        return b"".join(found), False
-
-    def _notices(self, lines: list[bytes]) -> Iterator[tuple[Notice, int | None]]:
-        for raw in lines:
-            text = raw.decode(errors="replace")
+    def _notices(self, lines: list[str]) -> Iterator[tuple[Notice, int | None]]:
+        for text in lines:
             event = parse_container_event(text)
             container = self._container(event) if event is not None else None
             if event is not None and container is not None:
@@ -104,17 +76,3 @@ class ContainerRuntime:
             if any(known in containers for containers in self._containers.values()):
                 return known
         return None
-
-    def _stop(self) -> int | None:
-        process, self._process = self._process, None
-        if process is None:
-            return None
-        process.kill()
-        if process.stdout is not None:
-            process.stdout.close()
-        return process.wait()
-
-    @staticmethod
-    def _out(process: subprocess.Popen[bytes]) -> int:
-        assert process.stdout is not None
-        return process.stdout.fileno()

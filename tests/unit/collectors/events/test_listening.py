@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from collectors.events.containers import ContainerEvent, notice_of, parse_container_event
+from collectors.events.journal import Journal
 from collectors.events.kernel_log import KernelLog
 from collectors.events.log_files import MOST_BYTES, LogFile, SyslogSocket
 from collectors.events.runtime import ContainerRuntime
@@ -173,13 +174,28 @@ def test_how_bad_an_end_is(event: ContainerEvent, severity: str) -> None:
     assert notice_of(event, "c", "words").severity == severity
 
 
+JOURNAL = """
+printf '2026-01-01T00:00:05+0000 h1 systemd-networkd[398]: ib6: Lost carrier\n'
+printf '2026-01-01T00:00:05+0000 h1 kernel: mlx5_core 0000:1a:00.0 eth2: Link down\n'
+"""
+
+
+def test_the_journal_is_listened_to_but_for_the_kernel() -> None:
+    part = Journal(devices, ("sh", "-c", JOURNAL))
+    assert isinstance(part, Listener) and isinstance(part, Closing)
+    found: list[Observed] = []
+    until_end(part, found.append)
+    assert told(found) == [("rnic:h1/mlx5_1", "port_down")] and found[0].t_us == NOW.t_us - 5_000_000
+    part.close(NOW)
+
+
 def runtime(script: str, aliases: dict[str, str] | None = None) -> ContainerRuntime:
     part = ContainerRuntime(devices, ("sh", "-c", script), aliases)
     part.take_map(endpoint_map())
     return part
 
 
-def until_end(part: ContainerRuntime, take: Callable[[Observed], None]) -> OSError:
+def until_end(part: Listener, take: Callable[[Observed], None]) -> OSError:
     for _ in range(100):
         wait(part.fileno())
         try:
