@@ -46,6 +46,19 @@ def since_first_burst(traffic: Traffic) -> Traffic:
     return traffic.since(int(np.argmax(begun))) if begun.any() else traffic
 
 
+def without_stalls(traffic: Traffic, period_s: float | None) -> FloatArray:
+    """The job's activity per second; unknown (NaN) while nobody sends for longer than a period: it waits or reloads."""
+    activity = job_activity(traffic.tx)
+    if period_s is None or not traffic.seconds:
+        return activity
+    moved = np.nansum(traffic.tx, axis=0)
+    idle = np.concatenate([[False], moved < BEGUN * moved.max(), [False]])
+    bounds = np.nonzero(np.diff(idle))[0].reshape(-1, 2)
+    for begin, end in bounds[np.diff(bounds, axis=1)[:, 0] > period_s]:
+        activity[begin:end] = np.nan
+    return activity
+
+
 def refusal(traffic: Traffic, period: Period | None, parameters: SkeletonParameters) -> tuple[str, str]:
     """Why this is no traffic to infer a skeleton from: code and words; ("", "") = it is."""
     moved = np.nansum(traffic.tx, axis=1)

@@ -21,7 +21,7 @@ from schemas.skeletons import SkeletonOverride
 from schemas.telemetry import RnicBursts, RnicCounters
 from skeleton.bursts import BurstLog
 from skeleton.counters import CounterLog
-from skeleton.inference import Inference, Logs, Structure, doubt, infer
+from skeleton.inference import Expectation, Inference, Logs, Structure, doubt, infer
 from skeleton.lifecycle import take_look
 from skeleton.membership import Membership, read_membership
 from skeleton.overrides import Wish, read_wish
@@ -108,8 +108,8 @@ class SkeletonEngine:
         logs = Logs(state.counters, state.bursts)
         look: Inference | None = None
         if state.standing.state in ("trusted", "degraded") and not state.drifted:
-            usual = state.structure, state.fit
-            look = doubt(logs, membership, self._fresh_us(state, t_us), usual, self.parameters)
+            expected = Expectation(state.structure, state.fit, state.standing.period_s)
+            look = doubt(logs, membership, self._fresh_us(state, t_us), expected, self.parameters)
             if look is None and state.standing.state == "trusted" and not self._full_look_due(state, t_us):
                 state.supported_us = t_us
                 return ()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from schemas.maps import Parallelism
 from schemas.skeletons import Edge, Group
 from skeleton.account import describe, rail_evidence, traffic_evidence
-from skeleton.admission import refusal, since_first_burst
+from skeleton.admission import refusal, since_first_burst, without_stalls
 from skeleton.alignment import Fit, alignment, drifted
 from skeleton.bursts import BurstLog
 from skeleton.corroboration import apply_hints
@@ -117,29 +117,49 @@ def infer(logs: Logs, membership: Membership, since_us: int, parameters: Skeleto
     return Inference(structure, period, confidence, coverage, "", describe(found, period), evidence, fits)
 
 
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a trusted skeleton makes us expect of fresh traffic: its structure, how well that fitted, its period."""
+
+    structure: Structure
+    fit: Fit
+    period_s: float | None
+
+
 def doubt(
-    logs: Logs, membership: Membership, since_us: int, standing: tuple[Structure, Fit], parameters: SkeletonParameters
+    logs: Logs, membership: Membership, since_us: int, expected: Expectation, parameters: SkeletonParameters
 ) -> Inference | None:
     """Why the traffic since ``since_us`` does not bear out a skeleton that was trusted; None: it does.
 
-    It must still repeat, with half the regularity that it took to be trusted, and still fit: ``standing`` is the
-    structure and how well traffic fitted it.
+    It must still repeat, with half the regularity that it took to be trusted, and still fit. Stalls of the whole job
+    are no part of its rhythm.
     """
     traffic = logs.traffic(membership, since_us, parameters)
     if traffic is None:
         return Inference(Structure(), None, 0.0, 0.0, "unobserved", "nothing was observed lately", {})
-    period = find_period(job_activity(traffic.tx))
+    period, repeats = _rhythm(without_stalls(traffic, expected.period_s), parameters)
     evidence = traffic_evidence(traffic, period)
-    if period is None or period.regularity < parameters.regular / 2.0:
+    if not repeats:
         code, reason = ("silent", "no traffic") if not np.nansum(traffic.tx) else ("irregular", "no longer repeats")
         return Inference(Structure(), period, 0.0, 0.0, code, reason, evidence)
-    structure, usual = standing
+    structure, usual = expected.structure, expected.fit
     fresh = alignment(structure.groups, structure.edges, traffic, logs.bursts, membership) if usual else {}
     fell = drifted(fresh, usual)
     if fell is None:
         return None
     reason = f"only {fresh[fell]:.0%} of the fresh traffic fits it ({fell}), {usual[fell]:.0%} did"
     return Inference(Structure(), period, 0.0, 0.0, "drift", reason, {**evidence, "fit": dict(fresh)}, fresh)
+
+
+def _rhythm(activity: FloatArray, parameters: SkeletonParameters) -> tuple[Period | None, bool]:
+    """The period, and whether the traffic repeats: with half the usual regularity, or in one half with all of it, since
+    a pause of some seconds sets what follows out of step with what went before.
+    """
+    period, middle = find_period(activity), len(activity) // 2
+    if period is not None and period.regularity >= parameters.regular / 2.0:
+        return period, True
+    halves = [find_period(half) for half in (activity[:middle], activity[middle:])]
+    return period, any(half is not None and half.regularity >= parameters.regular for half in halves)
 
 
 def _examine_rails(
