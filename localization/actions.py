@@ -11,7 +11,7 @@ from schemas.instants import SECOND_US
 PARTIAL_LOSS = 0.5
 STEADY_US = 6 * SECOND_US
 SLOW_STEADY_US = 25 * SECOND_US
-SURE = 0.9
+SURE, LIKELY = 0.9, 0.5
 
 
 def action_of(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None], awaited: bool) -> Action:
@@ -62,8 +62,13 @@ def held_back(action: Action, confidence: float, stood_us: int, slow: bool) -> A
     What is only slow can wait longer: until several flow tables have been compared.
     """
     steady_us = SLOW_STEADY_US if slow else STEADY_US
-    if action.kind != "quarantine" or stood_us >= steady_us or confidence >= SURE:
+    if action.kind != "quarantine" or confidence >= SURE:
         return action
+    if stood_us >= steady_us and confidence >= LIKELY:
+        return action
+    if stood_us >= steady_us:
+        why = f"{action.target} is not likely enough to be at fault to be taken out of use"
+        return Action(kind="none", target=None, why=why)
     why = f"{action.target} is not taken out of use before the evidence has stood for {steady_us // SECOND_US} s"
     return Action(kind="none", target=None, why=why)
 

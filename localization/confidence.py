@@ -21,8 +21,8 @@ from localization.heaps import Heap, suspect_of
 from localization.scene import Scene
 from schemas.instants import SECOND_US
 
-TEMPER = 2.0
-LAPSES = (0.10, 0.04, 0.02)
+TEMPER = 1.5
+LAPSES = (0.08, 0.03, 0.02)
 YOUNG, AGE_S = 0.15, 5.0
 LESS = 0.3
 HOST_LAPSE = 0.25

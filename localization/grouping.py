@@ -119,6 +119,8 @@ def own_faults(book: CaseBook, store: EvidenceStore) -> None:
     for fault in store.watch.active():
         case = next((case for case in book.cases if fault.suspect in case.faults), None)
         case = case or _heir(book, store, fault)
+        if case is None and _is_told(book, store, fault):
+            continue
         if case is None:
             component = component_of(store.topology, fault.suspect)
             case = book.start(component, fault.since_us, fault.found_us)
@@ -142,6 +144,20 @@ def _heir(book: CaseBook, store: EvidenceStore, fault: Fault) -> Case | None:
             case.next_check_us = 0
             return case
     return None
+
+
+def _is_told(book: CaseBook, store: EvidenceStore, fault: Fault) -> bool:
+    """Whether all that loses packets on a fault depends on what another case blames already, with its reason."""
+    lossy = {(src, dst) for src, dst, _ in store.watch.losses_on([fault.suspect])}
+    for case in book.cases:
+        said = case.meant
+        if said is None or said.component is None or said.issue is None or said.onset_us > fault.since_us:
+            continue
+        scene = Scene(case, store, fault.found_us, sorted(lossy))
+        parts = [set(scene.own_parts(src)) | set(scene.own_parts(dst)) for src, dst in lossy]
+        if parts and all(said.component in each for each in parts):
+            return True
+    return False
 
 
 def _is_weak(case: Case) -> bool:

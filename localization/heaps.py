@@ -50,7 +50,12 @@ def heap_up(topology: Topology, clues: list[Clue]) -> list[Heap]:
                 best[about] = clue
         kept = sorted(best.values(), key=lambda clue: (-clue.nats, clue.component, clue.issue or ""))
         heaps.append(Heap(min(MOST_NATS, sum(clue.nats for clue in kept)), kept))
-    return sorted(heaps, key=lambda heap: (-heap.nats, heap.clues[0].component))
+    return sorted(heaps, key=lambda heap: (-heap.nats, _is_wide(heap), heap.clues[0].component))
+
+
+def _is_wide(heap: Heap) -> bool:
+    """Whether it is about a whole switch or host: of equal explanations the smaller one comes first."""
+    return heap.clues[0].component.startswith(("switch:", "host:"))
 
 
 def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]]) -> None:

@@ -139,27 +139,28 @@ def _survives_echo(sample: Sample, survives: Floats, pick: Pick, own: Flags) -> 
     return np.where(late, survives + odds / (1.0 + odds) * (by_fault - survives), survives)
 
 
-def echo_gain(sample: Sample, p: Floats, pick: Pick) -> float:
-    """Nats that routes add which lose packets although only their replies may lead over the suspect.
+def echo_gain(sample: Sample, p: Floats, pick: Pick) -> Floats:
+    """Nats, by pair, that routes add which lose packets although only their replies may lead over the suspect.
 
     An erratic one could explain any stray packet that way, so it has to take much of the trains that it hits, and each
     train of the route that lost nothing says no.
     """
-    echo = sample.echo(pick.suspect)
+    echo, pairs = sample.echo(pick.suspect), int(sample.pair.max(initial=-1)) + 1
     if echo is None or (pick.erratic and pick.loss < HEAVY_HIT):
-        return 0.0
+        return np.zeros(pairs)
     others = (sample.second >= pick.since) & ~crossing(sample, pick.suspect, pick.since) & (echo > 0.0)
     if not others.any():
-        return 0.0
+        return np.zeros(pairs)
     counts = sample.lost[others], (sample.sent - sample.lost)[others]
     nats = echoed(counts, 1.0 - p[others], pick)[1]
-    routes, place = np.unique(sample.route[others], return_inverse=True)
+    routes, first, place = np.unique(sample.route[others], return_index=True, return_inverse=True)
     price = np.zeros(len(routes))
     price[place] = np.log(echo[others])
     if pick.erratic:
         clean = sample.flown(routes, pick.since) - np.bincount(place)
         price += np.maximum(clean, 0) * float(np.log1p(-pick.hit))
-    return float(np.maximum(np.bincount(place, nats) + price, 0.0).sum())
+    worth = np.maximum(np.bincount(place, nats) + price, 0.0)
+    return np.asarray(np.bincount(sample.pair[others][first], worth, pairs), np.float64)
 
 
 def echoed(counts: tuple[Floats, Floats], survives: Floats, fault: Losing) -> tuple[Floats, Floats]:
@@ -213,27 +214,28 @@ def fit(sample: Sample, p: Floats, suspect: int, since: int) -> Pick:
     lost, sent = sample.lost[on], sample.sent[on]
     said = sample.modes.say(lost, sent - lost, p[on])
     total = said.sum(axis=0) + sample.against[since:, suspect].sum(axis=0) + sample.modes.prior
-    pairs, place = np.unique(sample.pair[on], return_inverse=True)
+    pair, pairs = sample.pair[on], len(np.unique(sample.pair[on]))
+    size = int(sample.pair.max(initial=-1)) + 1
     seconds = len(np.unique(sample.second[on]))
     before = _edge_gain(sample, p, suspect, since)
     best: list[Pick] = []
     for at in sample.modes.best(total):
         hit = sample.modes.hit_of(at)
         loss = float(lost.sum() / max(sent.sum(), 1.0)) if hit < 1.0 else float(sample.modes.loss[at])
-        strongest = float(np.bincount(place, said[:, at]).max()) if len(pairs) else 0.0
-        pick = Pick(suspect, at, min(loss, MOST_LOSS), hit, since, float(total[at]), 0.0, len(pairs), seconds)
-        gain = pick.gain + echo_gain(sample, p, pick) + (0.0 if pick.erratic else before)
-        best.append(replace(pick, gain=gain, support=gain - max(strongest, 0.0)))
+        pick = Pick(suspect, at, min(loss, MOST_LOSS), hit, since, float(total[at]), 0.0, pairs, seconds)
+        more = echo_gain(sample, p, pick) + (0.0 if pick.erratic else before)
+        gain = pick.gain + float(more.sum())
+        strongest = float((np.bincount(pair, said[:, at], size) + more).max(initial=0.0))
+        best.append(replace(pick, gain=gain, support=gain - strongest))
     return max(best, key=lambda pick: pick.gain)
 
 
-def _edge_gain(sample: Sample, p: Floats, suspect: int, since: int) -> float:
-    """Nats of what trains lost just before an onset, which is the fault's own whatever the share (``explained``)."""
+def _edge_gain(sample: Sample, p: Floats, suspect: int, since: int) -> Floats:
+    """Nats, by pair, of what trains lost just before an onset: the fault's own, whatever the share (``explained``)."""
     edge = crossing(sample, suspect, since - EDGE_S) & (sample.second < since)
-    if not edge.any():
-        return 0.0
     lost, sent = sample.lost[edge], sample.sent[edge]
-    return float(misfit(lost, sent - lost, p[edge]).sum())
+    nats = misfit(lost, sent - lost, p[edge])
+    return np.asarray(np.bincount(sample.pair[edge], nats, int(sample.pair.max(initial=-1)) + 1), np.float64)
 
 
 def fit_level(sample: Sample, picks: list[Pick], level: float) -> float:

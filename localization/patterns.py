@@ -52,7 +52,7 @@ def _split_flows(scene: Scene, fault: Fault) -> str | None:
 
     A bond sends each flow over one of its ports, chosen by a hash, so a flow is lost as a whole or not at all.
     """
-    if fault.suspect.kind != "rnic" or scene.t_us - fault.since_us < SPLIT_US:
+    if not _is_access(scene.topology, fault) or scene.t_us - fault.since_us < SPLIT_US:
         return None
     sent: dict[tuple[str, str], int] = {}
     lost: dict[tuple[str, str], int] = {}

@@ -130,6 +130,9 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
         if issue == "crc_error":
             link = f"link:{fault_link(scene, fault)}"
             outcome.clues.append(Clue(link, COUNTED_NATS, "network_fault", issue, "underlay", shape, "counters"))
+        if issue == "bond_error":
+            rnic = suspect_of(scene.topology, _name(scene, fault.suspect))
+            outcome.clues.append(Clue(rnic, COUNTED_NATS, "network_fault", issue, "underlay", shape, "counters"))
         for rival, gain in fault.rivals:
             text = f"{words_of(scene.topology, rival)} explains the losses nearly as well"
             _blame(scene, outcome, rival, (nats - (fault.gain - gain), text), None)
