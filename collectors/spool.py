@@ -64,11 +64,11 @@ class Spool:
         except OSError as error:
             raise SpoolError(f"{folder}: can't be used as a spool: {error.strerror}") from error
         self._sizes = {int(path.stem): path.stat().st_size for path in folder.glob("*.spool")}
-        self._next = max([FIRST_NUMBER - 1, *self._sizes]) + 1
         self._writing: int | None = None
         self._file: BinaryIO | None = None
         self._file_number = -1
         self._confirmed = self._saved = self._reading = self._saved_cursor()
+        self._next = max([FIRST_NUMBER - 1, self._reading.segment, *self._sizes]) + 1  # no number is used twice
         self._forget_confirmed()
 
     def is_empty(self) -> bool:

@@ -53,6 +53,16 @@ def test_what_was_not_confirmed_comes_again_after_a_restart(tmp_path: Path) -> N
     assert drain(again) == [message(number) for number in range(4, 11)]
 
 
+def test_what_comes_after_a_restart_of_an_emptied_spool_is_not_taken_for_old(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, PLENTY)
+    spool.append(message(1))
+    assert drain(spool) == [message(1)]
+    spool.close()
+    again = Spool(tmp_path, PLENTY)
+    again.append(message(2))
+    assert drain(again) == [message(2)]
+
+
 def test_a_crash_repeats_but_loses_nothing(tmp_path: Path) -> None:
     spool = Spool(tmp_path, PLENTY)
     for number in range(10):
