@@ -30,6 +30,7 @@ from probe_planner.parameters import PlannerParameters
 from probe_planner.surroundings import used_by
 from probe_planner.wiring import read_wiring
 from schemas.folding import Observation, TimeReached
+from schemas.skeletons import SkeletonUpdate
 
 LARGE = Job(pp=16, dp=16)
 PARAMETERS = PlannerParameters()
@@ -41,7 +42,13 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=7)
     repeat = parser.parse_args().repeat
     gc.freeze()
-    found = {"schedule": schedules(repeat), "whole_plan_s": whole_plan(repeat), **comings(repeat), **fleet()}
+    found = {
+        "schedule": schedules(repeat),
+        "whole_plan_s": whole_plan(repeat),
+        "edges_known": comings(repeat, False),
+        "edges_decoded": comings(repeat, True),
+        **fleet(),
+    }
     print(json.dumps(found, indent=1))
 
 
@@ -133,9 +140,10 @@ def whole_plan(repeat: int) -> float:
     return round(statistics.median(times), 4)
 
 
-def comings(repeat: int) -> dict[str, Any]:
-    """One container leaves, and comes back."""
-    engine, state = told(PARAMETERS, endpoint_map(LARGE), skeleton(LARGE), fabric(LARGE))
+def comings(repeat: int, decoded: bool) -> dict[str, Any]:
+    """One container leaves, and comes back; ``decoded``: the skeleton comes from bytes, so its edges are compared."""
+    first = skeleton(LARGE)
+    engine, state = told(PARAMETERS, endpoint_map(LARGE), first, fabric(LARGE))
     state, _ = engine.step(state, TimeReached(T_US))
     times: dict[str, list[float]] = {"leaves": [], "comes": []}
     foreign = 0
@@ -145,7 +153,7 @@ def comings(repeat: int) -> dict[str, Any]:
         gone = frozenset({who}) if leaves else frozenset()
         for value, topic in (
             (endpoint_map(LARGE, version, gone), "endpoint-map"),
-            (skeleton(LARGE, version), "skeleton-updates"),
+            (following(first, version, decoded), "skeleton-updates"),
         ):
             state, _ = engine.step(state, Observation(topic, value))
         state.whole_due_us = None
@@ -161,6 +169,13 @@ def comings(repeat: int) -> dict[str, Any]:
         "probes_in_a_delta": len(changed),
         "probes_of_others_in_deltas": foreign,
     }
+
+
+def following(first: SkeletonUpdate, version: int, decoded: bool) -> SkeletonUpdate:
+    """The same edges for the next endpoint map."""
+    if decoded:
+        return skeleton(LARGE, version)
+    return structs.replace(first, version=version, endpoint_map_version=version)
 
 
 def fleet() -> dict[str, Any]:

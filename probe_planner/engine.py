@@ -20,7 +20,17 @@ from probe_planner.candidates import Candidates, NamePair, basic_candidates, ske
 from probe_planner.changing import Change, change
 from probe_planner.draft import Draft, Mode, draft
 from probe_planner.parameters import PlannerParameters
-from probe_planner.publishing import Heading, Slots, delta, exclusions, findings, slots_of, whole_id, whole_plan
+from probe_planner.publishing import (
+    Findings,
+    Heading,
+    Slots,
+    delta,
+    exclusions,
+    findings,
+    slots_of,
+    whole_id,
+    whole_plan,
+)
 from probe_planner.roster import Roster, read_roster
 from schemas.diagnosis import JobSuspects
 from schemas.folding import Emission, Event, Observation
@@ -128,7 +138,7 @@ class PlannerEngine:
         state.content = content
         state.plan_id = content_id("plan", state.job, state.version, content)
         state.skeleton_version = state.skeleton.version if state.skeleton and mode == "skeleton" else None
-        return [_send_whole(state, plan, endpoint_map, t_us, slots)]
+        return [_send_whole(state, plan, endpoint_map, t_us, (slots, said))]
 
     def _candidates(self, skeleton: SkeletonUpdate | None, mode: Mode, roster: Roster) -> tuple[Mode, Candidates]:
         if mode == "skeleton" and skeleton is not None:
@@ -187,9 +197,9 @@ def _heading(state: PlannerState, endpoint_map: EndpointMap, topic: str, t_us: i
 
 
 def _send_whole(
-    state: PlannerState, plan: Draft, endpoint_map: EndpointMap, t_us: int, slots: Slots | None = None
+    state: PlannerState, plan: Draft, endpoint_map: EndpointMap, t_us: int, found: tuple[Slots, Findings] | None = None
 ) -> Emission:
     state.whole_due_us = None
     heading = _heading(state, endpoint_map, PLANS, t_us)
-    content = (slots_of(plan) if slots is None else slots, state.excluded)
-    return Emission(PLANS, state.job, whole_plan(plan, heading, state.plan_id, content, findings(plan, state.suspects)))
+    slots, said = (slots_of(plan), findings(plan, state.suspects)) if found is None else found
+    return Emission(PLANS, state.job, whole_plan(plan, heading, state.plan_id, (slots, state.excluded), said))
