@@ -59,10 +59,10 @@ def action_for(kind: IncidentKind, component: str, issue: IssueId | None, fibre:
 def held_back(action: Action, confidence: float, stood_us: int, slow: bool) -> Action:
     """The action, or none yet: nothing is taken out of use on a verdict that may look different in a moment.
 
-    What is only slow can wait longer: until several flow tables have been compared.
+    What is only slow can wait longer, however sure it seems: until several flow tables have been compared.
     """
     steady_us = SLOW_STEADY_US if slow else STEADY_US
-    if action.kind != "quarantine" or confidence >= SURE:
+    if action.kind != "quarantine" or (confidence >= SURE and not slow):
         return action
     if stood_us >= steady_us and confidence >= LIKELY:
         return action

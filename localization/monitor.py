@@ -8,6 +8,7 @@ never seen proves nothing.
 from __future__ import annotations
 
 from localization.cases import Clue, Outcome
+from localization.producers import is_starved
 from localization.scene import BEFORE_US, Scene, in_seconds, listing
 from schemas.diagnosis import Evidence, PassTest, TracePass, Verdict
 from schemas.instants import SECOND_US
@@ -62,8 +63,8 @@ def _judge_agent(scene: Scene, agent: str, seen: tuple[list[str], float], into: 
     health = producers.health.get(agent)
     silent = [endpoint for endpoint in endpoints if sources.is_silent(endpoint, scene.t_us)]
     returned = _returned(scene, agent, endpoints)
-    if health is not None and health.state == "starved" and health.t_us >= scene.onset_us - BEFORE_US:
-        text = f"agent {agent} says that it is starved ({_load(health)})"
+    if health is not None and is_starved(health) and health.t_us >= scene.onset_us - BEFORE_US:
+        text = f"agent {agent} says that it is {health.state} ({_load(health)})"
         tests.append(PassTest(test=f"agent {agent}", result="starved", detail=text))
         _withhold(scene, outcome, ("agent_starved", agent, share), text, health)
     elif crashed := _crashed(scene, agent, endpoints):

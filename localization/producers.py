@@ -18,6 +18,16 @@ BURST_US = SECOND_US // 2
 LEAST_SILENCE_US = 5 * SECOND_US
 GAPS = 3
 FORGET_US = 3600 * SECOND_US
+STARVED_LAG_US = 200_000.0
+"""Healthy agents send within some tens of milliseconds of their plan."""
+
+
+def is_starved(health: AgentHealth) -> bool:
+    """Whether an agent lacks the CPU to be believed: it says so, or it holds back and still sends far too late."""
+    if health.state == "starved":
+        return True
+    late = health.send_lag_us is not None and health.send_lag_us >= STARVED_LAG_US
+    return health.state == "throttled" and late
 
 
 @dataclass(slots=True)

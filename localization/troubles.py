@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import exp, log
 
 from localization.evidence import EvidenceStore
-from localization.producers import GAPS, LEARNED
+from localization.producers import GAPS, LEARNED, is_starved
 from schemas.diagnosis import Evidence, IncidentKind, PassTest, TracePass
 from schemas.instants import SECOND_US
 from schemas.telemetry import AgentHealth
@@ -67,9 +67,9 @@ def _clock_of(store: EvidenceStore, trouble: Trouble) -> str:
 
 def _starved(store: EvidenceStore, t_us: int) -> list[Trouble]:
     return [
-        _of_health("agent_starved", health, f"agent {agent} says that it is starved")
+        _of_health("agent_starved", health, f"agent {agent} says that it is {health.state}, and lags behind its plan")
         for agent, health in sorted(store.producers.health.items())
-        if health.state == "starved" and t_us - health.t_us < RECENT_US
+        if is_starved(health) and t_us - health.t_us < RECENT_US
     ]
 
 
