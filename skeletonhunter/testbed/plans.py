@@ -45,8 +45,9 @@ class Probes:
 class Plan:
     """Probes of one job as columns (member numbers, offset in the round), in order of offset.
 
-    ``sports``: source ports, a column per turn of ``turn_rounds`` rounds; ``epoch_s``: rounds begin at multiples of
-    ``round_s`` after minus that; ``alternate``: odd rounds swap the ends; ``packets``: most of a train, 0 = any.
+    ``sports``: source ports, a column per turn of ``turn_rounds`` rounds (or one for all); ``epoch_s``: rounds begin
+    at multiples of ``round_s`` after minus that; ``alternate``: odd rounds swap the ends; ``packets``: most of a
+    train, 0 = any.
     """
 
     job: str
@@ -64,14 +65,15 @@ class Plan:
     def during(self, second: int) -> Probes:
         """The probes within [second, second + 1)."""
         since = second + self.epoch_s
+        sports = self.sports.reshape(len(self.src), -1) if len(self.src) else self.sports.reshape(0, 1)
         parts = []
         for number in range(int(np.floor(since / self.round_s)), int(np.floor((since + 1) / self.round_s)) + 1):
             begin = number * self.round_s - self.epoch_s
             low, high = np.searchsorted(self.offset_s, [second - begin, second + 1 - begin], side="left")
             ends = (self.dst, self.src) if self.alternate and number % 2 else (self.src, self.dst)
-            turn = number // self.turn_rounds % self.sports.shape[1]
+            turn = number // self.turn_rounds % sports.shape[1]
             rows = slice(low, high)
-            parts.append((ends[0][rows], ends[1][rows], self.sports[rows, turn], begin + self.offset_s[rows]))
+            parts.append((ends[0][rows], ends[1][rows], sports[rows, turn], begin + self.offset_s[rows]))
         return Probes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
