@@ -78,17 +78,21 @@ def draw_timeline(history: Sequence[Incident]) -> str:
         axes.text(
             0, 0.02, f"messages: {', '.join(_counted([each.state for each in history]))}", fontsize=7.5, color=INK
         )
-        axes.set_xscale("symlog", linthresh=STRETCHED_S, linscale=1.5)
-        last_s = max(at for _, at, _ in known)
-        ticks = [tick for tick in (0, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600) if tick <= 1.3 * last_s]
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.xaxis.set_minor_locator(NullLocator())
+        _stretch(axes, max(at for _, at, _ in known))
         axes.set_ylim(-0.7, 2.0)
         axes.set_yticks([])
         axes.margins(x=0.08)
         axes.spines["left"].set_visible(False)
         axes.set_xlabel(f"seconds from the onset (the first {STRETCHED_S:g} are stretched)")
         return as_svg(figure)
+
+
+def _stretch(axes: Any, last_s: float) -> None:
+    """Gives the first seconds, in which most happens, more room than the rest."""
+    axes.set_xscale("symlog", linthresh=STRETCHED_S, linscale=1.5)
+    ticks = [tick for tick in (0, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600) if tick <= 1.3 * last_s]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _counted(words: Sequence[str]) -> list[str]:
