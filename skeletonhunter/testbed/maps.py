@@ -28,7 +28,7 @@ def fabric_lines(world: World, registry: Registry) -> list[Line]:
         ecmp = {"method": "hash", "function": "crc32", "input": rule, "salt": fabric.salt, "symmetric": False}
     body = {
         "version": 1,
-        "nodes": [msgspec.to_builtins(node) for node in fabric.nodes],
+        "nodes": [{"id": node.id, "kind": node.kind} for node in fabric.nodes],
         "links": [msgspec.to_builtins(link) for link in fabric.links],
         "ecmp": ecmp,
     }

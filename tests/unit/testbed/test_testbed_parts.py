@@ -165,13 +165,27 @@ def test_what_one_stage_sends_the_next_one_receives() -> None:
 def test_every_probe_of_a_plan_comes_once_a_round(round_s: float, count: int) -> None:
     offsets = np.arange(count) * round_s / count
     plan = Plan("j", 1, round_s, *(np.arange(count) for _ in range(3)), offsets)
-    at = np.concatenate([plan.during(second)[1] for second in range(40)])
-    index = np.concatenate([plan.during(second)[0] for second in range(40)])
+    at = np.concatenate([plan.during(second).at_s for second in range(40)])
+    index = np.concatenate([plan.during(second).src for second in range(40)])
     assert np.all(np.diff(at) >= -1e-9)
     for probe in range(count):
         own = at[index == probe]
         assert np.allclose(np.diff(own), round_s)
         assert len(own) in (int(40 // round_s), int(40 // round_s) + 1)
+
+
+@given(st.integers(1, 4), st.integers(1, 3), st.booleans(), st.sampled_from([0.0, 1_750_000_000.0]))
+def test_turns_and_alternation_follow_the_number_of_the_round(
+    turns: int, rounds: int, alternate: bool, epoch_s: float
+) -> None:
+    sports = 50_000 + np.arange(turns)[None, :]
+    plan = Plan("j", 1, 0.5, np.array([1]), np.array([2]), sports, np.array([0.25]), rounds, epoch_s, alternate)
+    for second in range(20):
+        found = plan.during(second)
+        numbers = [round((at - 0.25 + epoch_s) * 2) for at in found.at_s.tolist()]
+        assert numbers == [2 * (second + int(epoch_s)), 2 * (second + int(epoch_s)) + 1]
+        assert found.sport.tolist() == [50_000 + number // rounds % turns for number in numbers]
+        assert found.src.tolist() == [2 if alternate and number % 2 else 1 for number in numbers]
 
 
 def _stream(**changes: Any) -> Stream:
