@@ -1,8 +1,8 @@
 """How does a plan change when a few endpoints come or go? Only their own pairs, unless the slots don't allow it.
 
 ``change`` amends a draft in place and says which probes went and came. It gives None when everything has to be laid out
-anew: an endpoint has moved, the budget no longer fits, more than a quarter of the pairs is touched, a thinned basic
-list has another ring, or Δ + 1 slots don't suffice. The draft is of no use then.
+anew: an endpoint has moved, the budget does not hold everything, more than a quarter of the pairs is touched, a
+thinned basic list has another ring, or Δ + 1 slots don't suffice. The draft is of no use then.
 """
 
 from __future__ import annotations
@@ -40,13 +40,15 @@ def change(plan: Draft, roster: Roster, components: dict[str, int]) -> Change | 
     added = _unique(
         pair for name in come for pair in plan.candidates.around(name, roster) if pair not in plan.layout.edge_of
     )
-    if len(removed) + len(added) > LARGE * (len(plan.layout.edge_of) + 1) or (added and plan.left_out_count):
+    if len(removed) + len(added) > LARGE * (len(plan.layout.edge_of) + 1) or (names and plan.left_out):
         return None
     extra = _extra_probes(plan)
     swap = _swap(plan, roster, removed, added)
     if swap is None:
         return None
     plan.roster = roster
+    if isinstance(plan.candidates, BasicCandidates) and plan.candidates.thinned and names:
+        plan.beyond = plan.candidates.beyond(roster)
     plan.suspect(components)
     return _merged(swap, extra, _extra_probes(plan))
 

@@ -225,3 +225,26 @@ def test_older_suspicions_and_fabrics_are_ignored() -> None:
     assert planning.tell(suspects(2)) == []
     state, _ = planning.engine.step(planning.state, Observation("job-fabrics", fabric(SHAPE, version=0)))
     assert state.fabric is not None and state.fabric.version == 1
+
+
+def test_room_that_somebody_leaves_is_taken_at_once() -> None:
+    planning = started(SMALL, targets_per_rnic=1)
+    names = {each.endpoint for each in job_map(SMALL).endpoints}
+    (message,) = planning.tell(job_map(SMALL, 2, {0: "gone"}), skeleton(SMALL, 2, 2))
+    assert isinstance(message, ProbePlan)
+    left = {name for each in message.left_out for name in (each.a, each.b)}
+    assert not left & container(SMALL, 0)
+    assert left | {name for pair in directed(message) for name in pair} == names - container(SMALL, 0)
+
+
+def test_a_thinned_basic_list_goes_on_by_deltas_and_says_how_much_is_beyond() -> None:
+    shape = Shape(tp=2, pp=1, dp=16)
+    planning = Planning(PlannerParameters(max_probes=100))
+    planning.tell(job_map(shape, 1, {3: "starting"}))
+    before = planning.plan
+    assert before.left_out_count > 0 and {each.why for each in before.left_out} == {"max_probes"}
+    (message,) = planning.tell(job_map(shape, 2))
+    assert isinstance(message, ProbePlanDelta)
+    whole = 2 * 16 * 15 // 2
+    assert planning.plan.left_out_count == whole - len(undirected(planning.plan))
+    assert before.left_out_count == 2 * 15 * 14 // 2 - len(undirected(before))
