@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from schemas.skeletons import Edge, Group
-from skeleton.balance import residual
+from skeleton.balance import is_lopsided, residual
 from skeleton.bursts import BurstLog
 from skeleton.matching import ALWAYS, fresh_classes
 from skeleton.membership import Membership
@@ -31,11 +31,6 @@ Fit = dict[str, float]
 TELLING = 0.7
 DRIFTED = 0.75
 """A skeleton has drifted when an answer falls below this share of what it was when it was found."""
-
-MISSING, MORE = 0.002, 8.0
-"""Balances are exact where samples were taken together, and replicas often nearly in step, so a little imbalance is
-much: what is more than this and so many times what there was.
-"""
 
 LEAST_MESSAGES = 20
 
@@ -50,18 +45,10 @@ def alignment(
 
 
 def drifted(fresh: Fit, usual: Fit) -> str | None:
-    """The answer that fell the furthest below what it may fall to, if one did."""
+    """The answer that fell the most, if one fell too far."""
     telling = [name for name in sorted(fresh) if usual.get(name, 0.0) >= TELLING]
-    fallen = {name: _least(name, usual[name]) - fresh[name] for name in telling}
-    worst = max(fallen, key=lambda name: fallen[name], default=None)
-    return worst if worst is not None and fallen[worst] > 0.0 else None
-
-
-def _least(name: str, usual: float) -> float:
-    """What an answer may fall to."""
-    if name == "balance":
-        return max(1.0 - MISSING - MORE * (1.0 - usual), 0.0)
-    return DRIFTED * usual
+    worst = min(telling, key=lambda name: fresh[name] / usual[name], default=None)
+    return worst if worst is not None and fresh[worst] < DRIFTED * usual[worst] else None
 
 
 def _balanced(groups: Sequence[Group], traffic: Traffic, membership: Membership) -> float | None:
@@ -76,7 +63,10 @@ def _balanced(groups: Sequence[Group], traffic: Traffic, membership: Membership)
     known = balance[:, ~np.isnan(balance).any(axis=0)]
     if known.shape[1] < 2 or not (known**2).sum() > 0:
         return None
-    return 1.0 - min(residual(known, [[place[row] for row in chain] for chain in chains]), 1.0)
+    replicas = [[place[row] for row in chain] for chain in chains]
+    if is_lopsided(np.array([known[replica].sum(axis=0) for replica in replicas])):
+        return 1.0  # a message cut by a sampling instant now and then: clocks differ
+    return 1.0 - min(residual(known, replicas), 1.0)
 
 
 def _matched(edges: Sequence[Edge], bursts: BurstLog, membership: Membership, since_us: int) -> Fit:

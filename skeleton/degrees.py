@@ -2,7 +2,7 @@
 
 pp = stages of a rail. tp = RNICs of one container that act as one: ranks of a tensor-parallel group send the same at
 the same time, while replicas on the same host drift apart like those on other hosts. With the balances d (smoothed over
-three seconds, because rails are polled at different instants) of endpoints in one stage, rails r and s belong to one
+three seconds, if rails are polled at different instants) of endpoints in one stage, rails r and s belong to one
 group when
 
     median |d_r - d_s|^2 over containers  <  ONE_GROUP * median |d_a - d_b|^2 over replicas a, b of one rail.
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schemas.maps import Parallelism
-from skeleton.balance import residual
+from skeleton.balance import has_signal, residual
 from skeleton.membership import Membership
 from skeleton.resampling import Traffic
 from skeleton.structure import RailFinding
@@ -38,13 +38,20 @@ COMPARED = 12
 """So many pairs of endpoints are compared per rail."""
 
 
-def estimate_degrees(findings: Sequence[RailFinding], traffic: Traffic, membership: Membership) -> Parallelism:
-    """The degrees; unknown where rails disagree on the stages or nothing is known of one."""
+def estimate_degrees(
+    findings: Sequence[RailFinding], traffic: Traffic, membership: Membership, together: bool
+) -> Parallelism:
+    """The degrees; unknown where rails disagree on the stages, nothing is known of one, or messages leave the rails.
+
+    ``together``: whether all rails were sampled at the same instants; else differences of seconds tell nothing.
+    """
     shapes = {(len(f.stages), len(f.stages[0])) for f in findings if f.stages}
     if len(shapes) != 1 or any(f.knowledge == "unresolved" for f in findings):
         return Parallelism()
     (stages, size), ranks = shapes.pop(), len(membership.names)
-    group = _group_size(findings, traffic, membership)
+    if stages == 1 and has_signal(traffic.tx - traffic.rx, traffic.tx):
+        return Parallelism()  # messages go somewhere, between rails or within hosts
+    group = _group_size(findings, traffic, membership, together)
     tp = group or max(ranks // (stages * size), 1)
     side_by_side = max(ranks // (stages * size * tp), 1)
     circles = {kind: {len(m) for f in findings for k, m in f.circles if k == kind} for kind in ("dp", "ep")}
@@ -64,12 +71,22 @@ def check_degrees(found: Parallelism, hinted: Parallelism | None, ranks: int) ->
     return (hinted, "used") if agrees else (found, "contradicted")
 
 
-def _group_size(findings: Sequence[RailFinding], traffic: Traffic, membership: Membership) -> int | None:
+def _group_size(
+    findings: Sequence[RailFinding], traffic: Traffic, membership: Membership, together: bool
+) -> int | None:
     """RNICs of a container that act as one; None: can't be told."""
     stages = len(findings[0].stages)
     if stages < 2 or len(findings) < 2:
         return None
-    course = _smoothed(traffic.tx - traffic.rx)
+    balance = traffic.tx - traffic.rx
+    for course in (balance, _smoothed(balance)) if together else (_smoothed(balance),):
+        size = _act_as_one(findings, course, membership)
+        if size is not None:
+            return size
+    return None
+
+
+def _act_as_one(findings: Sequence[RailFinding], course: FloatArray, membership: Membership) -> int | None:
     apart = [_apart(course, _replica_pairs(finding)) for finding in findings]
     usual = float(np.median([value for value in apart if value is not None] or [0.0]))
     if usual < max(IN_STEP, ABOVE_NOISE * _noise(findings, course)):

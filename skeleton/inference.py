@@ -100,7 +100,9 @@ def infer(logs: Logs, membership: Membership, since_us: int, parameters: Skeleto
         return Inference(Structure(), period, 0.0, 0.0, code, reason, traffic_evidence(traffic, period))
     found, hints = _examine_rails(logs, traffic, membership, period, parameters)
     degrees, agree = check_degrees(
-        estimate_degrees(found, traffic, membership), membership.degrees, len(membership.names)
+        estimate_degrees(found, traffic, membership, _one_clock(logs, membership)),
+        membership.degrees,
+        len(membership.names),
     )
     if agree:
         hints["parallelism"] = agree
@@ -192,6 +194,11 @@ def _examine_rails(
         for hint, became in outcome.items():
             outcomes.setdefault(hint, set()).add(became)
     return [found for found, _ in hinted], {hint: ", ".join(sorted(became)) for hint, became in outcomes.items()}
+
+
+def _one_clock(logs: Logs, membership: Membership) -> bool:
+    """Whether all endpoints were sampled at the same instants."""
+    return len(set(poll_clocks(logs.counters, membership.names))) == 1
 
 
 def _misplaced_bytes(counters: CounterLog, names: list[str], parameters: SkeletonParameters) -> float:

@@ -155,6 +155,6 @@ def _certainty(rest: FloatArray, part: FloatArray, row: int, misplaced: float) -
     apart, unlike = part - part[row], noise[row] - noise
     added = 2.0 * (apart * (apart + unlike)).sum(axis=1)
     spread = 2.0 * np.sqrt((apart**2 * (unlike**2 + 2.0 * misplaced**2)).sum(axis=1))
-    certainty = added / np.maximum(spread, 1e-300)
+    certainty = added / np.maximum(spread, 1e-9)
     certainty[row] = np.inf
     return np.asarray(certainty)

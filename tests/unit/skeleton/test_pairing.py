@@ -89,13 +89,13 @@ def test_rails_that_act_as_one_are_a_tensor_group() -> None:
     findings = [known(0), known(1), known(2)]
     together = draws([[0, 2, 4, 6, 8, 10], [1, 3, 5, 7, 9, 11]])
     apart = draws([[0, 2], [1, 3], [4, 6], [5, 7], [8, 10], [9, 11]])
-    assert estimate_degrees(findings, together, JOB) == Parallelism(tp=3, pp=2, dp=2)
-    assert estimate_degrees(findings, apart, JOB) == Parallelism(tp=1, pp=2, dp=6)
+    assert estimate_degrees(findings, together, JOB, True) == Parallelism(tp=3, pp=2, dp=2)
+    assert estimate_degrees(findings, apart, JOB, True) == Parallelism(tp=1, pp=2, dp=6)
 
 
 def test_replicas_in_step_leave_the_published_estimate() -> None:
     in_step = draws([list(range(0)), [0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11]])
-    assert estimate_degrees([known(0), known(1), known(2)], in_step, JOB) == Parallelism(tp=3, pp=2, dp=2)
+    assert estimate_degrees([known(0), known(1), known(2)], in_step, JOB, True) == Parallelism(tp=3, pp=2, dp=2)
 
 
 def test_degrees_of_a_scheduler_are_checked() -> None:
