@@ -17,10 +17,9 @@ driver = two_agents(("10.1.0.1", "10.1.0.2"), ProbingSettings(timeout_s=1.0, giv
 driver.probers[1].take_plan(plan([(1, 2)], slot_s=0.2))
 
 healthy = replies(driver, 20)
-before_us = least_rtt_us(healthy)
 sent, lost, late = one_way(healthy)
 check({r.kind for r in healthy} == {"rdma"}, "probes go over RDMA")
-check(lost == 0, f"healthy: {sent} sent, {lost} lost, {late} late, RTT from {before_us:.0f} us")
+check(lost == 0, f"healthy: {sent} sent, {lost} lost, {late} late, RTT from {least_rtt_us(healthy):.0f} us")
 check({r.timestamps for r in healthy} == {"software"}, "the result says that Soft-RoCE has no hardware time stamps")
 
 dump = subprocess.Popen(
@@ -46,14 +45,19 @@ check(sent >= 1000, f"{sent} probes sent through 5 % loss")
 check(abs(lost - kernel) <= 1, f"{lost} probes found lost, the kernel dropped {kernel} packets; {late} late")
 check(abs(lost - sent * LOSS) <= spread, f"{lost} lost of {sent} is 5 % within 4 sigma ({spread:.0f})")
 
-sh("tc qdisc replace dev va root netem delay 10ms")
 driver.probers[1].take_plan(plan([(1, 2)], version=3, slot_s=0.2))
-replies(driver, 12)
-after_us = least_rtt_us(replies(driver, 20))
-check(after_us >= 10_000.0, f"with an added delay of 10 ms no RTT is below it: the least is {after_us:.0f} us")
-added_us = after_us - before_us
-check(5_000.0 < added_us < 25_000.0, f"and the least RTT rises by {added_us:.0f} us")
 sh("tc qdisc del dev va root")
+without, delayed = [], []
+for _ in range(3):  # in turns, since the emulator itself is now faster, now slower
+    replies(driver, 8)  # those of the turn before may be among them
+    without += replies(driver, 7)
+    sh("tc qdisc add dev va root netem delay 10ms")
+    replies(driver, 8)
+    delayed += replies(driver, 7)
+    sh("tc qdisc del dev va root")
+before_us, after_us = least_rtt_us(without), least_rtt_us(delayed)
+check(after_us >= 10_000.0, f"with an added delay of 10 ms no RTT is below it: the least is {after_us:.0f} us")
+check(5_000.0 < after_us - before_us < 30_000.0, f"and without it, the least is {before_us:.0f} us")
 
 rdma = next(iter(driver.probers[1]._sender.lanes.values())).transports["rdma"]
 assert isinstance(rdma, RdmaTransport) and rdma.gid is not None and rdma._port is not None
