@@ -1,0 +1,143 @@
+"""Neighbours that look alike: boards and their RNICs, queues with and without control, agents and their containers."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from localization.actions import SLOW_STEADY_US, STEADY_US, held_back
+from schemas.diagnosis import Action, Incident
+from schemas.envelope import Message
+from schemas.instants import SECOND_US
+from schemas.telemetry import SwitchQueues
+from tests.small_fabric import (
+    BEGIN_US,
+    WELL,
+    Effect,
+    Suffers,
+    by_time,
+    endpoint,
+    endpoint_map,
+    fabric_map,
+    health,
+    incidents,
+    last_words,
+    probe_results,
+    queues,
+    run,
+)
+
+UPLINK = "leaf-1-0/up0"
+
+
+def told(seconds: int, effect: Effect, *more: list[Message]) -> list[Incident]:
+    """The last word on each incident."""
+    messages: list[Message] = [fabric_map(), endpoint_map(), *probe_results(seconds, effect)]
+    return last_words(run(by_time([*messages, *(message for part in more for message in part)])))
+
+
+def on_link(link: str, suffers: Suffers) -> Effect:
+    def effect(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        return suffers if second > 30 and link in path else WELL
+
+    return effect
+
+
+def marked(seconds: int, marks: bool) -> list[Message]:
+    """Queues of which one port's is 2 MB deep from second 30 on; its ECN counter counts, and grows or not."""
+    found: list[Message] = []
+    for message in queues(seconds, lambda port, second: 2_000_000 if port == UPLINK and second > 30 else 0):
+        second = (message.t_us - BEGIN_US) // SECOND_US
+        ports = tuple(
+            msgspec.structs.replace(column, ecn_marked=(100 * second if marks else 7,)) for column in message.ports
+        )
+        found.append(msgspec.structs.replace(message, ports=ports))
+    return found
+
+
+def test_a_deep_queue_that_marks_packets_is_congestion() -> None:
+    (incident,) = told(70, on_link("u-1-0-0", Suffers(rtt=6.0)), marked(70, marks=True))
+    assert (incident.kind, incident.component, incident.action.kind) == ("congestion", f"port:{UPLINK}", "none")
+
+
+def test_a_deep_queue_that_marks_nothing_has_no_congestion_control() -> None:
+    (incident,) = told(70, on_link("u-1-0-0", Suffers(rtt=6.0)), marked(70, marks=False))
+    assert (incident.kind, incident.component) == ("network_fault", f"config:{UPLINK}")
+    assert incident.issue == "congestion_control_misconfiguration"
+    assert incident.action.kind == "fix_configuration"
+
+
+def test_a_queue_whose_counters_are_not_read_may_be_either_and_is_called_congestion() -> None:
+    deep: list[Message] = list(queues(70, lambda port, second: 2_000_000 if port == UPLINK and second > 30 else 0))
+    assert all(column.ecn_marked is None for each in deep if isinstance(each, SwitchQueues) for column in each.ports)
+    (incident,) = told(70, on_link("u-1-0-0", Suffers(rtt=6.0)), deep)
+    assert incident.kind == "congestion"
+
+
+def test_rnics_of_one_host_that_turn_slow_together_are_their_boards() -> None:
+    def slow(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        return Suffers(rtt=6.0) if second > 30 and ("c3/" in src or "c3/" in dst) else WELL
+
+    (incident,) = told(80, slow, health(80), queues(80))
+    assert (incident.component, incident.issue) == ("host:h3", "pcie_nic_error")
+
+
+def test_half_of_an_rnics_flows_dead_and_the_others_well_is_its_bond() -> None:
+    dead = {endpoint(3, 1), endpoint(4, 1), endpoint(7, 1)}
+
+    def half(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        hit = second > 30 and endpoint(3, 1) in (src, dst) and {src, dst} <= dead
+        return Suffers(loss=1.0) if hit else WELL
+
+    (incident,) = told(70, half, health(70))
+    assert (incident.component, incident.issue) == ("rnic:h3/mlx5_1", "bond_error")
+
+
+def test_an_agent_that_comes_back_was_missing_and_the_host_is_not_blamed_afterwards() -> None:
+    def away(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        if not 30 < second <= 60:
+            return WELL
+        return Suffers(silent=True) if "c3/" in src else Suffers(loss=1.0) if "c3/" in dst else WELL
+
+    beats = [m for m in health(110) if m.agent != "c3" or not 30 < (m.t_us - BEGIN_US) / SECOND_US <= 60]
+    found = told(110, away, beats)
+    assert [(incident.kind, incident.component) for incident in found] == [("agent_missing", "agent:c3")]
+
+
+def test_a_container_that_falls_silent_and_is_then_off_the_map_has_crashed() -> None:
+    def dead(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        if second <= 30:
+            return WELL
+        return Suffers(silent=True) if "c3/" in src else Suffers(loss=1.0) if "c3/" in dst else WELL
+
+    left: list[Message] = [endpoint_map(42.2, version=2, gone=[3])]
+    found = told(80, dead, health(80, dead={3: 30}), left)
+    faults = [incident for incident in found if incident.kind == "network_fault"]
+    assert [(each.component, each.issue) for each in faults] == [("container:c3", "container_crash")]
+
+
+def test_nothing_is_taken_out_of_use_before_the_verdict_has_stood() -> None:
+    def dead(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        return Suffers(loss=1.0) if second > 30 and endpoint(3, 1) in (src, dst) else WELL
+
+    messages = [fabric_map(), endpoint_map(), *probe_results(70, dead), *health(70)]
+    sent = [each for each in incidents(run(by_time(messages))) if each.component == "rnic:h3/mlx5_1"]
+    assert sent[0].action.kind == "none"
+    asked = next(each for each in sent if each.action.kind == "quarantine")
+    assert asked.t_us - sent[0].t_us >= STEADY_US
+
+
+@pytest.mark.parametrize(
+    ("confidence", "stood_us", "slow", "kind"),
+    [
+        (0.95, 0, False, "quarantine"),
+        (0.85, STEADY_US - 1, False, "none"),
+        (0.85, STEADY_US, False, "quarantine"),
+        (0.95, STEADY_US, True, "none"),
+        (0.85, SLOW_STEADY_US, True, "quarantine"),
+        (0.45, SLOW_STEADY_US, False, "none"),
+    ],
+)
+def test_when_a_quarantine_is_asked_for(confidence: float, stood_us: int, slow: bool, kind: str) -> None:
+    action = Action(kind="quarantine", target="rnic:h3/mlx5_1", why="test")
+    assert held_back(action, confidence, stood_us, slow).kind == kind
