@@ -20,7 +20,7 @@ from schemas.diagnosis import Action, Incident, Symptom
 from schemas.envelope import Producer
 from schemas.folding import DERIVED_CLOCK, Emission, derived_producer
 
-CONFIDENCE_STEP = 0.15
+CONFIDENCE_STEP = 0.1
 SLACK = 0.05
 IncidentState = Literal["open", "updated", "resolved"]
 

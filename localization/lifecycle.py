@@ -107,7 +107,9 @@ def close_cases(book: CaseBook, store: EvidenceStore, told: Told, t_us: int) -> 
         elif _is_gone(case) or t_us - case.bad_us >= micros(store.parameters.quiet_s):
             book.cases.remove(case)
             if case.opened is not None:
-                emissions.append(tell(told, closing(case.opened, t_us, case.bad_us)))
+                said = case.meant or case.opened
+                last = msgspec.structs.replace(said, action=case.opened.action)
+                emissions.append(tell(told, closing(last, t_us, case.bad_us)))
     return emissions
 
 

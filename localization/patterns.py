@@ -106,6 +106,22 @@ def fault_link(scene: Scene, fault: Fault) -> str | None:
     return fault.suspect.name if fault.suspect.name in scene.topology.cables else None
 
 
+def corrupting_links(scene: Scene) -> dict[str, tuple[int, float]]:
+    """Links on the ill pairs' paths whose ports counted checksum errors since the onset: errors, share of pairs."""
+    used: dict[frozenset[str], set[str]] = {}
+    for pair, paths in scene.paths().items():
+        used.setdefault(frozenset(pair), set()).update(link for path in paths for link in path)
+    found: dict[str, tuple[int, float]] = {}
+    for link in sorted(set().union(*used.values())):
+        cable = scene.topology.cables.get(link)
+        ends = (cable.port_a, cable.port_b) if cable else ()
+        grown = [scene.store.queues.grown(port, scene.onset_us - SECOND_US, scene.t_us) for port in ends]
+        errors = max((each.get("crc_errors", 0) for each in grown), default=0)
+        if errors:
+            found[link] = errors, sum(link in links for links in used.values()) / len(used)
+    return found
+
+
 def _crc_errors(scene: Scene, fault: Fault) -> int:
     link = fault_link(scene, fault)
     if link is None:

@@ -16,7 +16,7 @@ from localization.faults import Fault
 from localization.heaps import suspect_of
 from localization.likelihood import SUPPORT_NATS
 from localization.links import LinkUse, usage_since
-from localization.patterns import fault_link, issue_of
+from localization.patterns import corrupting_links, fault_link, issue_of
 from localization.queues import QueueTest
 from localization.scene import Scene, listing
 from localization.suspects import Suspect, component_of, egress_ports, words_of
@@ -27,6 +27,7 @@ SHARE = 0.5
 QUEUE_NATS = 8.0
 MARK_NATS = 4.0
 COUNTED_NATS = 4.0
+ERRORS_NATS = 6.0
 ASSUMPTION = "the overlay forwards every packet as it should"
 
 
@@ -36,6 +37,7 @@ def underlay_pass(scene: Scene) -> Outcome:
     tests: list[PassTest] = []
     _queue_tests(scene, outcome, tests)
     blamed = _fault_tests(scene, outcome, tests) + _group_test(scene, outcome, tests)
+    blamed = blamed or _counter_tests(scene, outcome, tests)
     uses = _link_tests(scene, tests) if not blamed else []
     verdict, reason = _conclude(scene, outcome, (blamed, uses, tests))
     outcome.trace = TracePass(
@@ -201,6 +203,21 @@ def _group_test(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[s
     shared = frozenset(port for port, share in _ports(scene).items() if share >= 1.0)
     _blame(scene, outcome, suspect, (min(MOST_NATS, nats), text), issue, shared)
     return [words_of(scene.topology, suspect)]
+
+
+def _counter_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[str]:
+    """What too few pairs show for a search, a port may have counted: checksum errors on the way of lossy pairs."""
+    if scene.case.symptom() == "high_latency" or scene.case.group is not None:
+        return []
+    found = corrupting_links(scene)
+    for link, (errors, share) in found.items():
+        text = f"ports of link {link} counted {errors} checksum errors since the onset, {share:.0%} of the pairs use it"
+        tests.append(PassTest(test=f"link:{link}", result="corrupts", detail=text))
+        outcome.clues.append(
+            Clue(f"link:{link}", ERRORS_NATS * share, "network_fault", "crc_error", "underlay", text, "counters")
+        )
+        outcome.evidence.append(Evidence(topic="switch-queues", t_us=scene.t_us, ref=f"link:{link}", text=text))
+    return [f"link {link}" for link in found]
 
 
 def _link_tests(scene: Scene, tests: list[PassTest]) -> list[LinkUse]:
