@@ -123,6 +123,8 @@ class BasicCandidates:
         """Some of those, the next gap of the rings."""
         usable, found = roster.usable, []
         for ring in self.rails.values():
+            if self.gaps + 1 > len(ring) // 2:
+                continue  # all pairs of this rail are in
             reach = range(len(ring)) if 2 * (self.gaps + 1) < len(ring) else range(len(ring) // 2)
             for here in reach:
                 a, b = ring[here], ring[(here + self.gaps + 1) % len(ring)]
