@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skeleton.bursts import BurstSeries
+from skeleton.recurring import recurring_sets
 
 SAME_SIZE = 0.01
 """Relative difference of bytes up to which two bursts may be the same transfer."""
@@ -35,7 +36,6 @@ CLASS_STEP = 0.05
 
 ALWAYS, MOSTLY = 0.9, 0.75
 OFTEN = 0.5
-RECURRING = 0.1
 BESIDE = 0.1
 LEAST_BURSTS = 3
 """A class of which an endpoint sent fewer bursts says nothing."""
@@ -212,7 +212,7 @@ def _match_class(
     for row in np.unique(going.row):
         mine = np.nonzero(going.row == row)[0]
         if len(mine) >= LEAST_BURSTS:
-            sets = _recurring(met[mine], OFTEN if together >= ALWAYS else ALWAYS)
+            sets = recurring_sets(met[mine], OFTEN if together >= ALWAYS else ALWAYS)
             partners.append(Partners(int(row), float(np.median(going.size[mine])), len(mine), sets))
             hit = np.zeros(len(mine), dtype=bool)
             for found in sets:
@@ -287,27 +287,3 @@ def _meetings(going: _Table, coming: _Table, rows: int, tolerance_us: float) -> 
     alike &= np.abs(there.size[place] - going.size[burst]) <= SAME_SIZE * going.size[burst]
     met[burst[alike], there.row[place[alike]]] = True
     return met
-
-
-def _recurring(met: NDArray[np.bool_], share: float) -> tuple[tuple[int, ...], ...]:
-    """The partner sets behind the sets of one endpoint in one class, shape (bursts, rows).
-
-    Rows that are in at least this share of them are constant partners.
-    """
-    constant = np.nonzero(met.mean(axis=0) >= share)[0]
-    if len(constant):
-        return (tuple(int(row) for row in constant),)
-    found: list[tuple[int, ...]] = []
-    for rows in sorted(_frequent(met, max(2.0, RECURRING * len(met))), key=lambda rows: (len(rows), rows)):
-        if not any(set(smaller) <= set(rows) for smaller in found):
-            found.append(rows)
-    return tuple(found)
-
-
-def _frequent(met: NDArray[np.bool_], least: float) -> list[tuple[int, ...]]:
-    """The sets, other than the empty one, that occur at least so often."""
-    packed = np.packbits(met[met.any(axis=1)], axis=1)
-    whole = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, places, counts = np.unique(whole, return_index=True, return_counts=True)
-    bits = np.unpackbits(packed[places[counts >= least]], axis=1, count=met.shape[1])
-    return [tuple(int(row) for row in np.nonzero(one)[0]) for one in bits]
