@@ -121,5 +121,6 @@ host = "127.0.0.1"
     loop, _, _ = hand_loop()
     agent, finish = build_agent(load_agent_settings(path, {}), loop)
     assert len(agent._parts) >= len(parts)
-    agent.publisher.close(0.0)
+    loop.stop()
+    agent.run(0.0)  # ends at once, and everything is given back
     finish()
