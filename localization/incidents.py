@@ -22,6 +22,8 @@ from schemas.folding import DERIVED_CLOCK, Emission, derived_producer
 
 CONFIDENCE_STEP = 0.1
 SLACK = 0.05
+RIVAL_SCORE = 0.3
+RIVAL_SHARE = 0.15
 IncidentState = Literal["open", "updated", "resolved"]
 
 
@@ -88,12 +90,24 @@ def settle_on(store: EvidenceStore, before: Incident | None, now: Incident) -> I
     if before is None or before.component is None or _is_firmer(store, before, now):
         return now
     return msgspec.structs.replace(
-        before,
+        _doubted(store, before, now),
         t_us=now.t_us,
         jobs=tuple(sorted({*before.jobs, *now.jobs})),
         endpoints=tuple(sorted({*before.endpoints, *now.endpoints})),
         symptom=now.symptom,
     )
+
+
+def _doubted(store: EvidenceStore, before: Incident, now: Incident) -> Incident:
+    """The older incident, less sure of itself where new evidence speaks for somebody else."""
+    blamed = suspect_of(store.topology, before.component or "")
+    mine = next((each for each in now.candidates if suspect_of(store.topology, each.component) == blamed), None)
+    rival = max((each.score for each in now.candidates if each is not mine), default=0.0)
+    own = mine.score if mine is not None else None
+    if rival < RIVAL_SCORE and (own is None or rival < RIVAL_SHARE * own):
+        return before
+    confidence = min(before.confidence, 1.0 - rival if own is None else own)
+    return msgspec.structs.replace(before, confidence=confidence, candidates=now.candidates)
 
 
 def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
