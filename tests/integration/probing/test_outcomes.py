@@ -142,7 +142,7 @@ def test_late_replies_are_late_and_not_lost() -> None:
 
 def test_replies_after_the_end_do_not_change_what_was_told() -> None:
     with agents(1, pairs=[(1, 2)], others=(2,)) as driver:
-        with MisbehavingPeer(name_of(2), ("127.0.0.3", port_of(driver)), lambda _packet: 2.0):
+        with MisbehavingPeer(name_of(2), ("127.0.0.3", port_of(driver)), lambda _packet: 4.0):
             driver.run(lambda: driver.probers[1].tally.too_late >= 10)
         assert outcomes(driver, 1, 2) <= {"target_not_ready", "lost"}
 
