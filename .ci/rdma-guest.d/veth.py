@@ -23,12 +23,18 @@ check(lost == 0, f"healthy: {sent} sent, {lost} lost, {late} late, RTT from {lea
 check({r.timestamps for r in healthy} == {"software"}, "the result says that Soft-RoCE has no hardware time stamps")
 
 dump = subprocess.Popen(
-    ["tcpdump", "-Z", "root", "-i", "va", "-n", "-l", "-c", "20", "udp dst port 4791"],
+    ["tcpdump", "-Z", "root", "-i", "va", "-n", "-l", "udp dst port 4791"],
     stdout=subprocess.PIPE,
+    stderr=subprocess.PIPE,
     text=True,
 )
-ports = {r.sport for r in replies(driver, 5)}
-seen = {int(line.split()[2].rpartition(".")[2]) for line in dump.communicate()[0].splitlines()}
+assert dump.stderr is not None
+while "listening" not in dump.stderr.readline():
+    pass
+ports = {r.sport for r in replies(driver, 10)}
+dump.terminate()
+lines = [line.split() for line in dump.communicate()[0].splitlines()]
+seen = {int(words[2].rpartition(".")[2]) for words in lines if len(words) > 2}
 check(seen == ports, f"the source port of the results is the one on the wire: {ports}, {seen}")
 
 # RDMA packets alone go through netem: its drops are exactly the lost probes, since nothing of agent 2 leaves there
