@@ -35,12 +35,12 @@ class Heap:
         return {clue.source or clue.layer for clue in self.clues if clue.nats >= SAYS_NATS}
 
 
-def heap_up(topology: Topology, clues: list[Clue]) -> list[Heap]:
-    """Clues by suspect and kind, the heaviest first."""
+def heap_up(topology: Topology, clues: list[Clue], slow: bool) -> list[Heap]:
+    """Clues by suspect and kind, the heaviest first. ``slow``: nothing is lost, the pairs are only slow."""
     piles: dict[tuple[str, IncidentKind], list[Clue]] = {}
     for clue in clues:
         piles.setdefault((suspect_of(topology, clue.component), clue.kind), []).append(clue)
-    _refine(topology, piles)
+    _refine(topology, piles, slow)
     heaps = []
     for key in sorted(piles):
         best: dict[tuple[str, str, str, IssueId | None], Clue] = {}
@@ -58,12 +58,14 @@ def _is_wide(heap: Heap) -> bool:
     return heap.clues[0].component.startswith(("switch:", "host:"))
 
 
-def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]]) -> None:
+def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]], slow: bool) -> None:
     """Moves what speaks for a whole (a host, a switch, a port) to the part of it that another layer speaks against."""
     for whole in [key for key in sorted(piles) if key[1] in ("network_fault", "congestion")]:
         location = [clue for clue in piles[whole] if clue.layer == "underlay"]
         parts = [key for key in sorted(piles) if key[1] == "network_fault" and is_part(topology, key[0], whole[0])]
         known = [key for key in parts if sum(clue.nats for clue in piles[key]) >= PART_NATS]
+        if whole[0].startswith("rnic:") and not slow:
+            known = [key for key in known if _explains_loss(piles[key])]
         if not known or not location:
             continue
         best = max(known, key=lambda key: sum(clue.nats for clue in piles[key]))
@@ -72,6 +74,11 @@ def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]
         piles[whole] = [clue for clue in piles[whole] if clue.layer != "underlay"]
         if not piles[whole]:
             del piles[whole]
+
+
+def _explains_loss(clues: list[Clue]) -> bool:
+    """Whether software or settings that are found wrong lose packets: only a broken chain does, the rest slows down."""
+    return any(clue.layer == "overlay" for clue in clues)
 
 
 def is_part(topology: Topology, part: str, whole: str) -> bool:

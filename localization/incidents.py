@@ -19,11 +19,14 @@ from localization.verdict import Verdict
 from schemas.diagnosis import Action, Incident, Symptom
 from schemas.envelope import Producer
 from schemas.folding import DERIVED_CLOCK, Emission, derived_producer
+from schemas.instants import SECOND_US
 
 CONFIDENCE_STEP = 0.1
 SLACK = 0.05
 RIVAL_SCORE = 0.3
 RIVAL_SHARE = 0.15
+EVEN = 0.5
+DOUBT_US = 60 * SECOND_US
 IncidentState = Literal["open", "updated", "resolved"]
 
 
@@ -90,7 +93,7 @@ def settle_on(store: EvidenceStore, before: Incident | None, now: Incident) -> I
     if before is None or before.component is None or _is_firmer(store, before, now):
         return now
     return msgspec.structs.replace(
-        _doubted(store, before, now),
+        before,
         t_us=now.t_us,
         jobs=tuple(sorted({*before.jobs, *now.jobs})),
         endpoints=tuple(sorted({*before.endpoints, *now.endpoints})),
@@ -98,21 +101,25 @@ def settle_on(store: EvidenceStore, before: Incident | None, now: Incident) -> I
     )
 
 
-def _doubted(store: EvidenceStore, before: Incident, now: Incident) -> Incident:
-    """The older incident, less sure of itself where new evidence speaks for somebody else."""
-    blamed = suspect_of(store.topology, before.component or "")
+def doubted(store: EvidenceStore, meant: Incident, now: Incident) -> Incident:
+    """A verdict that stands, told as at most even where its early evidence speaks for somebody else as well."""
+    if now.t_us - now.onset_us > DOUBT_US:
+        return meant
+    blamed = suspect_of(store.topology, meant.component or "")
     mine = next((each for each in now.candidates if suspect_of(store.topology, each.component) == blamed), None)
     rival = max((each.score for each in now.candidates if each is not mine), default=0.0)
-    own = mine.score if mine is not None else None
-    if rival < RIVAL_SCORE and (own is None or rival < RIVAL_SHARE * own):
-        return before
-    confidence = min(before.confidence, 1.0 - rival if own is None else own)
-    return msgspec.structs.replace(before, confidence=confidence, candidates=now.candidates)
+    if meant.component is None or (rival < RIVAL_SCORE and (mine is None or rival < RIVAL_SHARE * mine.score)):
+        return meant
+    return msgspec.structs.replace(meant, confidence=min(meant.confidence, EVEN), candidates=now.candidates)
 
 
 def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
-    """Whether the newer verdict replaces the older. One that knows the reason yields only to another that does."""
-    if now.component is None or before.component is None or (before.issue is not None and now.issue is None):
+    """Whether the newer verdict replaces the older. One that knows the reason yields only to another that does.
+
+    A queue that was deep is a reason: that it is so no longer gives no part of the fabric away.
+    """
+    reasoned = before.issue is not None or (before.kind == "congestion" and now.kind == "network_fault")
+    if now.component is None or before.component is None or (reasoned and now.issue is None):
         return False
     same = suspect_of(store.topology, now.component) == suspect_of(store.topology, before.component)
     if same and now.kind == before.kind:

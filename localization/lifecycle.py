@@ -9,12 +9,22 @@ from __future__ import annotations
 
 import msgspec
 
-from localization.actions import SURE, held_back
+from localization.actions import LIKELY, SURE, held_back
 from localization.cases import Case
 from localization.evidence import EvidenceStore
 from localization.grouping import CaseBook
 from localization.heaps import suspect_of
-from localization.incidents import Told, closing, closing_merged, compose, is_material, settle_on, tell
+from localization.incidents import (
+    EVEN,
+    Told,
+    closing,
+    closing_merged,
+    compose,
+    doubted,
+    is_material,
+    settle_on,
+    tell,
+)
 from localization.monitor_cases import MonitorCases
 from localization.suspects import Suspect
 from localization.verdict import Verdict
@@ -40,12 +50,15 @@ def report(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission
         return []
     if not case.anomalies and not verdict.firm and case.opened is None:
         return []
-    meant = settle_on(store, case.meant, compose(case, verdict, store, _endpoints(case, store), t_us))
+    found = compose(case, verdict, store, _endpoints(case, store), t_us)
+    meant = settle_on(store, case.meant, found)
     if case.meant is None or case.meant.component != meant.component:
         case.blamed_us = t_us
     before, case.meant, case.firm = case.opened, meant, meant.component is not None
-    action = held_back(meant.action, meant.confidence, t_us - case.blamed_us, meant.symptom == "high_latency")
-    now = msgspec.structs.replace(meant, action=action)
+    steady = case.localized_us is None or case.blamed_us <= case.localized_us
+    sure = meant.confidence if steady else min(meant.confidence, LIKELY)
+    action = held_back(meant.action, sure, t_us - case.blamed_us, meant.symptom == "high_latency")
+    now = msgspec.structs.replace(doubted(store, meant, found), action=action)
     if before is not None and not is_material(before, now):
         return []
     case.opened = msgspec.structs.replace(now, state="open" if before is None else "updated")
@@ -108,7 +121,10 @@ def close_cases(book: CaseBook, store: EvidenceStore, told: Told, t_us: int) -> 
             book.cases.remove(case)
             if case.opened is not None:
                 said = case.meant or case.opened
-                last = msgspec.structs.replace(said, action=case.opened.action)
+                sure = (
+                    min(said.confidence, case.opened.confidence) if case.opened.confidence <= EVEN else said.confidence
+                )
+                last = msgspec.structs.replace(said, action=case.opened.action, confidence=sure)
                 emissions.append(tell(told, closing(last, t_us, case.bad_us)))
     return emissions
 

@@ -23,6 +23,8 @@ LEAST_BYTES = 4096
 LEAST_NATS = 6.0
 LEAST_SAMPLES = 5
 LEAST_DURING = 3
+EARLY_US = 45 * SECOND_US
+"""The first and the last samples of an anomaly are looked at: what has ended, or began later, is not averaged away."""
 LEAST_UNMARKED = 2
 MARKING_BYTES = 500_000
 """Where no queue of the fabric has been seen to mark, a queue this deep should: twice what fast links are set to."""
@@ -168,7 +170,9 @@ class QueueStore:
             key = f"{port} {queue}"
             if key not in known:
                 known[key] = _before(series.depths(onset_us - self.keep_us, onset_us - SECOND_US))
-            tests.append(_compare(port, series, known[key], (onset_us - SECOND_US, now_us), self.marking_bytes))
+            begin_us = onset_us - SECOND_US
+            spans = {(begin_us, min(now_us, onset_us + EARLY_US)), (max(begin_us, now_us - EARLY_US), now_us)}
+            tests += [_compare(port, series, known[key], span, self.marking_bytes) for span in sorted(spans)]
         found = [test for test in tests if test is not None]
         return max(found, key=lambda test: (test.deep, test.nats, test.upper)) if found else None
 

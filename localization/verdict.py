@@ -59,7 +59,7 @@ class Verdict:
 def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
     """The verdict on a case."""
     clues = _withheld([clue for outcome in outcomes for clue in outcome.clues if clue.nats > 0.0])
-    heaps = heap_up(scene.topology, clues)
+    heaps = heap_up(scene.topology, clues, slow=not scene.case.faults)
     missing = sum(outcome.trace.verdict == "inconclusive" for outcome in outcomes)
     shares = weigh(heaps, OTHER_NATS + MISSING_NATS * missing)
     trust = reliability(scene, heaps[0], name_of(heaps[0])[0]) if heaps else 1.0
