@@ -29,8 +29,7 @@ dump = subprocess.Popen(
     text=True,
 )
 assert dump.stderr is not None
-while "listening" not in dump.stderr.readline():
-    pass
+check(any("listening" in line for line in dump.stderr), "tcpdump listens")
 ports = {r.sport for r in replies(driver, 10)}
 dump.terminate()
 lines = [line.split() for line in dump.communicate()[0].splitlines()]
