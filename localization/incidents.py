@@ -24,7 +24,6 @@ from schemas.instants import SECOND_US
 CONFIDENCE_STEP = 0.1
 SLACK = 0.05
 RIVAL_SCORE = 0.3
-RIVAL_SHARE = 0.15
 EVEN = 0.5
 DOUBT_US = 60 * SECOND_US
 IncidentState = Literal["open", "updated", "resolved"]
@@ -108,7 +107,7 @@ def doubted(store: EvidenceStore, meant: Incident, now: Incident) -> Incident:
     blamed = suspect_of(store.topology, meant.component or "")
     mine = next((each for each in now.candidates if suspect_of(store.topology, each.component) == blamed), None)
     rival = max((each.score for each in now.candidates if each is not mine), default=0.0)
-    if meant.component is None or (rival < RIVAL_SCORE and (mine is None or rival < RIVAL_SHARE * mine.score)):
+    if meant.component is None or (rival < RIVAL_SCORE and (mine is None or mine.score > EVEN)):
         return meant
     return msgspec.structs.replace(meant, confidence=min(meant.confidence, EVEN), candidates=now.candidates)
 
