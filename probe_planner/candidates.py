@@ -1,13 +1,15 @@
 """Which pairs could be probed, the most important first, and which of them concern a given endpoint?
 
 Without a trusted skeleton the pairs are the *basic list*: same rail, different host. It holds every pair that a
-rail-optimised job can use between hosts and is about 8 times shorter than the full mesh. With a trusted skeleton they
-are its edges. Never an endpoint with itself or with another of its host.
+rail-optimised job can use between hosts and is about 8 times shorter than the full mesh; pairs that users added are
+probed too, be they between rails. With a trusted skeleton they are its edges. Never an endpoint with itself or with
+another of its host.
 
 Importance decides only what a budget keeps: pipeline edges first (a replica has few of them and each is on the critical
 path), then clique edges by the distance of their ends around the ring of the rail's endpoints, so that a short list
-still reaches every endpoint equally. The ring is that of all listed endpoints, ready or not, so that nobody's coming
-changes the other pairs of a thinned list. Cost: O(pairs log pairs); ``around`` O(peers).
+still reaches every endpoint equally; beside the basic list, what users added comes first. The ring is that of all
+listed endpoints, ready or not, so that nobody's coming changes the other pairs of a thinned list. Cost: O(pairs log
+pairs); ``around`` O(peers).
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ from schemas.skeletons import Edge
 
 KIND_RANK = {"pp": 0, "emb": 1, "ep": 2, "dp": 3}
 """Kinds of edges by importance; others come last."""
+
+USER = "user"
+"""Kind of the edges that users added."""
 
 NamePair = tuple[str, str]
 
@@ -69,12 +74,17 @@ class SkeletonCandidates:
 
 @dataclass(slots=True)
 class BasicCandidates:
-    """Same rail, different host, at most ``gaps`` apart on the rail's ring; ``rails``: the ring of each rail."""
+    """Same rail, different host, at most ``gaps`` apart on the rail's ring; ``rails``: the ring of each rail.
+
+    ``wanted``: pairs that users want; ``added``: those of them that are not in the list.
+    """
 
     rails: dict[int, list[str]]
     place: dict[str, tuple[int, int]]
     rail_of: dict[str, int]
     gaps: int
+    wanted: tuple[NamePair, ...] = ()
+    added: frozenset[NamePair] = frozenset()
 
     def all(self, roster: Roster) -> list[NamePair]:
         """See ``Candidates``."""
@@ -93,19 +103,23 @@ class BasicCandidates:
                         and (other := ring[(here + gap) % size]) in host
                         and host[other] != host[name]
                     ]
-        return found
+        return found + [(a, b) for a, b in sorted(self.added) if a in host and b in host and host[a] != host[b]]
 
     def ranked(self, pairs: Iterable[NamePair]) -> list[NamePair]:
         """See ``Candidates``."""
-        return sorted(pairs, key=lambda pair: (_apart(self.place, *pair), self.rail_of[pair[0]], pair))
+        return sorted(
+            pairs,
+            key=lambda pair: (pair not in self.added, _apart(self.place, *pair), self.rail_of[pair[0]], pair),
+        )
 
     def around(self, name: str, roster: Roster) -> list[NamePair]:
         """See ``Candidates``."""
         if name not in self.rail_of:
             return []
         ring = self.rails[self.rail_of[name]]
-        near = (n for n in ring if n in roster.usable and n != name and _apart(self.place, n, name) <= self.gaps)
-        return _pairs_with(name, near, roster)
+        near = [n for n in ring if n in roster.usable and n != name and _apart(self.place, n, name) <= self.gaps]
+        near += [b if a == name else a for a, b in sorted(self.added) if name in (a, b)]
+        return _pairs_with(name, (other for other in near if other in roster.usable), roster)
 
     def beyond(self, roster: Roster) -> int:
         """How many pairs of usable endpoints did not fit into one message: those further apart than ``gaps``."""
@@ -117,7 +131,9 @@ class BasicCandidates:
                     hosts[roster.usable[name].host] = hosts.get(roster.usable[name].host, 0) + 1
             count = sum(hosts.values())
             whole += (count * count - sum(each * each for each in hosts.values())) // 2
-        return whole - len(self.all(roster)) if self.thinned else 0
+        if not self.thinned:
+            return 0
+        return whole - sum(self.rail_of[a] == self.rail_of[b] for a, b in self.all(roster))
 
     def first_beyond(self, roster: Roster, limit: int) -> list[NamePair]:
         """Some of those, the next gap of the rings."""
@@ -130,7 +146,7 @@ class BasicCandidates:
                 a, b = ring[here], ring[(here + self.gaps + 1) % len(ring)]
                 if a in usable and b in usable and usable[a].host != usable[b].host:
                     found.append((a, b) if a < b else (b, a))
-        return found[:limit]
+        return [pair for pair in found if pair not in self.added][:limit]
 
     @property
     def thinned(self) -> bool:
@@ -154,8 +170,15 @@ def skeleton_candidates(edges: Sequence[Edge], roster: Roster) -> SkeletonCandid
     return SkeletonCandidates(rank, _places(_rings(roster.listed)), peers)
 
 
-def basic_candidates(roster: Roster, most: int) -> BasicCandidates:
-    """The basic list, thinned to the nearest on the ring when there are more than ``most`` pairs."""
+def user_edges(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Those that users added to a skeleton; they are wanted whether or not it is trusted."""
+    return tuple(edge for edge in edges if edge[2] == USER)
+
+
+def basic_candidates(roster: Roster, most: int, wanted: Iterable[NamePair] = ()) -> BasicCandidates:
+    """The basic list, thinned to the nearest on the ring when there are more than ``most`` pairs, and the pairs
+    ``wanted`` besides that are not in it.
+    """
     rails = _rings(roster.listed)
     sizes = [len(ring) for ring in rails.values()]
     gaps, total = 0, 0
@@ -164,7 +187,14 @@ def basic_candidates(roster: Roster, most: int) -> BasicCandidates:
         if total > most:
             break
         gaps = gap
-    return BasicCandidates(rails, _places(rails), {n: rail for rail, ring in rails.items() for n in ring}, gaps)
+    place, rail_of = _places(rails), {n: rail for rail, ring in rails.items() for n in ring}
+    pairs = tuple((a, b) if a < b else (b, a) for a, b in wanted)
+    added = frozenset(
+        (a, b)
+        for a, b in pairs
+        if a in rail_of and b in rail_of and (rail_of[a] != rail_of[b] or _apart(place, a, b) > gaps)
+    )
+    return BasicCandidates(rails, place, rail_of, gaps, pairs, added)
 
 
 def _rings(endpoints: Mapping[str, Endpoint]) -> dict[int, list[str]]:

@@ -58,7 +58,7 @@ def _same_ring(plan: Draft, roster: Roster) -> bool:
     old = plan.candidates
     if not isinstance(old, BasicCandidates) or plan.roster.listed.keys() == roster.listed.keys():
         return True
-    new = basic_candidates(roster, plan.parameters.max_probes // plan.parameters.passes)
+    new = basic_candidates(roster, plan.parameters.max_probes // plan.parameters.passes, old.wanted)
     if old.thinned or new.thinned:
         return False
     plan.candidates = new

@@ -1,9 +1,9 @@
 """Which probes shall the agents of a job send now? The fold from endpoint maps, skeletons and fabrics to plans.
 
-While the skeleton is not trusted, or belongs to another endpoint map, the plan is the basic list; a trusted
-skeleton's edges replace it. A job that has ended, or whose monitoring its users switched off, gets an empty plan. At
-the whole second after something changed, the plan is amended: what only some endpoints' coming and going changes is
-sent as a delta (topic ``probe-plan-deltas``), followed by the whole plan of the same version and id within
+While the skeleton is not trusted, or belongs to another endpoint map, the plan is the basic list and what users added;
+a trusted skeleton's edges replace it. A job that has ended, or whose monitoring its users switched off, gets an empty
+plan. At the whole second after something changed, the plan is amended: what only some endpoints' coming and going
+changes is sent as a delta (topic ``probe-plan-deltas``), followed by the whole plan of the same version and id within
 ``whole_after_s``, for agents that come late; everything else is a whole plan at once. Nothing is sent when nothing
 changes. What a budget leaves out takes its turn every ``rotate_s``. ``version`` grows by one with each change and ids
 are functions of the content.
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from probe_planner.candidates import Candidates, NamePair, basic_candidates, skeleton_candidates
+from probe_planner.candidates import Candidates, NamePair, basic_candidates, skeleton_candidates, user_edges
 from probe_planner.changing import Change, change
 from probe_planner.draft import Draft, Mode, draft
 from probe_planner.parameters import PlannerParameters
@@ -126,7 +126,7 @@ class PlannerEngine:
         budget = (state.suspects, state.left_since_us)
         plan = draft(self.parameters, mode, candidates, basis[1], (state.fabric, earlier), budget)
         state.plan, state.whole_due_us = plan, None
-        state.edges = state.skeleton.edges if mode == "skeleton" and state.skeleton is not None else ()
+        state.edges = _basis(state.skeleton, mode)
         state.left_since_us = {pair: state.left_since_us.get(pair, t_us) for pair in plan.left_out}
         state.rotate_due_us = t_us + micros(self.parameters.rotate_s) if plan.left_out else None
         said = findings(plan, state.suspects)
@@ -146,7 +146,9 @@ class PlannerEngine:
             if found.any(roster):
                 return "skeleton", found
         most = self.parameters.max_probes // self.parameters.passes
-        return ("disabled" if mode == "disabled" else "basic"), basic_candidates(roster, most)
+        wanted = [(a, b) for a, b, _ in user_edges(skeleton.edges)] if skeleton is not None else []
+        basic = basic_candidates(roster, most, wanted if mode != "disabled" else ())
+        return ("disabled" if mode == "disabled" else "basic"), basic
 
 
 def _take_in(state: PlannerState, event: Observation) -> None:
@@ -177,9 +179,16 @@ def _same_map(skeleton: SkeletonUpdate | None, endpoint_map: EndpointMap) -> boo
     return skeleton is not None and skeleton.endpoint_map_version == endpoint_map.version
 
 
+def _basis(skeleton: SkeletonUpdate | None, mode: Mode) -> tuple[Edge, ...]:
+    """The edges that a plan of this mode rests on: all of them, or those that users added to the basic list."""
+    if skeleton is None or mode == "disabled":
+        return ()
+    return skeleton.edges if mode == "skeleton" else user_edges(skeleton.edges)
+
+
 def _other_basis(state: PlannerState, mode: Mode) -> bool:
     """Whether the plan rests on other edges or another fabric than what is known now."""
-    edges = state.skeleton.edges if mode == "skeleton" and state.skeleton is not None else ()
+    edges = _basis(state.skeleton, mode)
     return "fabric" in state.news or (edges is not state.edges and edges != state.edges)
 
 

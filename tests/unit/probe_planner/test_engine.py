@@ -72,6 +72,10 @@ def directed(plan: ProbePlan) -> set[tuple[str, str]]:
     return {(src, dst) for slot in plan.slots for src, dst, _ in slot}
 
 
+def pairs_of(plan: ProbePlan) -> set[tuple[str, str]]:
+    return {(min(probe), max(probe)) for probe in directed(plan)}
+
+
 def test_basic_before_the_skeleton_is_trusted() -> None:
     (plan,) = plans(endpoint_map(SHAPE), skeleton(state="forming", edges=()))
     assert (plan.mode, plan.version, plan.skeleton_version) == ("basic", 1, None)
@@ -105,6 +109,35 @@ def test_older_versions_are_ignored() -> None:
     assert (
         len(plans(endpoint_map(SHAPE, 5), skeleton(4, map_version=5), endpoint_map(Shape(dp=2), 4), skeleton(3))) == 2
     )
+
+
+def test_pairs_of_users_between_rails_are_probed_beside_the_basic_list() -> None:
+    a, b = name_of(SHAPE, 0), name_of(SHAPE, 5)  # other host, other rail
+    user: Edge = (min(a, b), max(a, b), "user")
+    within: Edge = (*sorted((name_of(SHAPE, 0), name_of(SHAPE, 1))), "user")  # type: ignore[assignment]
+    basic, added, gone = plans(
+        endpoint_map(SHAPE),
+        skeleton(1, "forming", edges=(user, within)),
+        skeleton(2, "forming", edges=()),
+    )
+    assert added.mode == gone.mode == "basic"
+    assert pairs_of(added) - pairs_of(basic) == {user[:2]} and pairs_of(basic) < pairs_of(added)
+    assert pairs_of(gone) == pairs_of(basic)
+
+
+def test_pairs_of_users_go_and_come_with_their_endpoints_and_are_kept_first_by_a_budget() -> None:
+    a, b = name_of(SHAPE, 0), name_of(SHAPE, 5)
+    user: Edge = (min(a, b), max(a, b), "user")
+    whole = endpoint_map(SHAPE)
+    states = tuple(
+        msgspec.structs.replace(e, state="starting" if e.endpoint == b else "ready") for e in whole.endpoints
+    )
+    without = msgspec.structs.replace(whole, endpoints=states, version=2)
+    forming = skeleton(1, "forming", edges=(user,))
+    first, left, back = plans(forming, whole, without, msgspec.structs.replace(whole, version=3))
+    assert user[:2] in pairs_of(first) and user[:2] not in pairs_of(left) and pairs_of(back) == pairs_of(first)
+    tight = PlannerParameters(targets_per_rnic=1)
+    assert user[:2] in pairs_of(plans(forming, whole, parameters=tight)[-1])
 
 
 @pytest.mark.parametrize("state", ["starting", "gone"])
