@@ -14,9 +14,10 @@ Cost: as ``matching`` for the fresh bursts, O(n T) for the balances.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schemas.skeletons import Edge, Group
 from skeleton.balance import is_lopsided, residual
@@ -71,16 +72,21 @@ def _balanced(groups: Sequence[Group], traffic: Traffic, membership: Membership)
 
 def _matched(edges: Sequence[Edge], bursts: BurstLog, membership: Membership, since_us: int) -> Fit:
     """The matched share of the bytes of messages and of collectives, over all rails."""
-    neighbours: dict[str, set[str]] = {name: set() for name in membership.names}
+    if not bursts.series:
+        return {}
+    index = {name: number for number, name in enumerate(membership.names)}
+    neighbours: dict[int, list[int]] = {number: [] for number in index.values()}
     for a, b, _ in edges:
-        neighbours[a].add(b)
-        neighbours[b].add(a)
+        neighbours[index[a]].append(index[b])
+        neighbours[index[b]].append(index[a])
     fitting, moved, count = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}, {True: 0, False: 0}
     for members in membership.by_rail().values():
         names = [membership.names[member] for member in members]
-        near = np.array([[other in neighbours[name] for other in names] for name in names])
         series = [bursts.series[name] for name in names if name in bursts.series]
-        if len(series) < len(names) or not near.any():
+        if len(series) < len(names):
+            continue
+        near = _near(members, neighbours)
+        if not near.any():
             continue
         for row, size, met, together in fresh_classes(series, since_us):
             collective = together >= ALWAYS
@@ -91,3 +97,12 @@ def _matched(edges: Sequence[Edge], bursts: BurstLog, membership: Membership, si
     names_of = {False: "messages", True: "collectives"}
     telling = [kind for kind in (False, True) if count[kind] >= LEAST_MESSAGES and moved[kind] > 0]
     return {names_of[kind]: round(fitting[kind] / moved[kind], 4) for kind in telling}
+
+
+def _near(members: Sequence[int], neighbours: Mapping[int, Sequence[int]]) -> NDArray[np.bool_]:
+    """Which members of a rail are neighbours, (n, n)."""
+    place = {member: row for row, member in enumerate(members)}
+    near = np.zeros((len(members), len(members)), dtype=bool)
+    for row, member in enumerate(members):
+        near[row, [place[other] for other in neighbours[member] if other in place]] = True
+    return near

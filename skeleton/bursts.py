@@ -61,6 +61,8 @@ class BurstSeries:
     def complete_since(self) -> NDArray[np.int64]:
         """For each burst, from when on all bursts of its size and direction are known."""
         since_us = np.zeros(len(self.size), np.int64)
+        if not self.complete:
+            return since_us
         keys = self._keys()
         for key, at_us in self.complete.items():
             since_us[keys == key] = at_us

@@ -11,6 +11,7 @@ Cost: about 2 us per RNIC and message, and 0.2 us per sample in ``settle``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -39,7 +40,8 @@ class Samples(NamedTuple):
 class CounterSeries:
     """Samples of one RNIC: instants (us) and bytes sent and received since the sample before (NaN = unknown).
 
-    ``error_us`` bounds the error of its clock.
+    ``error_us`` bounds the error of its clock. ``seldom``: whether its counters are refreshed less often than sampled,
+    None: to be found out.
     """
 
     t_us: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
@@ -48,6 +50,7 @@ class CounterSeries:
     error_us: float = 0.0
     last: tuple[int, float, float, str] | None = None
     waiting: list[tuple[str, RnicColumns]] = field(default_factory=list)
+    seldom: bool | None = None
 
     def settle(self) -> None:
         """Turns the waiting messages into columns."""
@@ -59,26 +62,18 @@ class CounterSeries:
                 start = end
 
     def _extend(self, boot: str, columns: list[RnicColumns]) -> None:
-        samples = np.array(
-            [
-                np.array(list(chain.from_iterable(part.t_us for part in columns)), dtype=np.float64),
-                np.array(list(chain.from_iterable(part.tx_bytes for part in columns)), dtype=np.float64),
-                np.array(list(chain.from_iterable(part.rx_bytes for part in columns)), dtype=np.float64),
-            ]
-        )
-        samples = samples[:, ~np.isnan(samples).any(axis=0)]
-        if self.last is not None:
-            samples = np.concatenate([np.array(self.last[:3], dtype=np.float64)[:, None], samples], axis=1)
-        samples = samples[:, _moves_forward(samples[0])]
+        samples = _read(columns, self.last)
         if not samples.shape[1]:
             return
-        steps = np.diff(samples[1:], axis=1)
-        steps[:, (steps < 0).any(axis=0)] = np.nan
+        steps = samples[1:, 1:] - samples[1:, :-1]
+        backwards = (steps < 0).any(axis=0)
+        if backwards.any():
+            steps[:, backwards] = np.nan
         if self.last is None:
             steps = np.concatenate([np.full((2, 1), np.nan), steps], axis=1)
         elif steps.shape[1] and boot != self.last[3]:
             steps[:, 0] = np.nan
-        new = samples[0, samples.shape[1] - steps.shape[1] :]
+        new, self.seldom = samples[0, samples.shape[1] - steps.shape[1] :], None
         self.t_us = np.concatenate([self.t_us, new.astype(np.int64)])
         self.tx = np.concatenate([self.tx, steps[0].astype(np.float32)])
         self.rx = np.concatenate([self.rx, steps[1].astype(np.float32)])
@@ -92,14 +87,11 @@ class CounterSeries:
         kind seems to have a period of two seconds. A counter is taken for one of these when bytes show regularly every
         second or third sample and hardly ever in two samples in a row.
         """
-        moved = ~((self.tx[-COMPARED:] == 0) & (self.rx[-COMPARED:] == 0))
-        if len(moved) < LEAST_COMPARED or not 0.25 <= moved.mean() <= 0.6:
+        if self.seldom is None:
+            self.seldom = _seldom_moves((self.tx[-COMPARED:] != 0) | (self.rx[-COMPARED:] != 0))
+        if not self.seldom:
             return Samples(self.t_us, self.tx, self.rx)
-        gaps = np.diff(np.nonzero(moved)[0])
-        usual = int(np.median(gaps)) if len(gaps) else 1
-        if not 2 <= usual <= 3 or (gaps == usual).mean() < REGULARLY:
-            return Samples(self.t_us, self.tx, self.rx)
-        kept = ~((self.tx == 0) & (self.rx == 0))
+        kept = (self.tx != 0) | (self.rx != 0)
         return Samples(self.t_us[kept], self.tx[kept], self.rx[kept])
 
     def forget(self, before_us: int) -> None:
@@ -107,6 +99,36 @@ class CounterSeries:
         first = int(np.searchsorted(self.t_us, before_us))
         if first:
             self.t_us, self.tx, self.rx = self.t_us[first:].copy(), self.tx[first:].copy(), self.rx[first:].copy()
+            self.seldom = None
+
+
+def _seldom_moves(moved: NDArray[np.bool_]) -> bool:
+    """Whether bytes show regularly every second or third sample only."""
+    places = np.nonzero(moved)[0]
+    if len(moved) < LEAST_COMPARED or not 0.25 <= len(places) / len(moved) <= 0.6:
+        return False
+    gaps = np.sort(places[1:] - places[:-1])
+    if not len(gaps):
+        return False
+    usual = int(gaps[(len(gaps) - 1) // 2] + gaps[len(gaps) // 2]) // 2
+    return 2 <= usual <= 3 and int(np.count_nonzero(gaps == usual)) / len(gaps) >= REGULARLY
+
+
+def _read(columns: Sequence[RnicColumns], last: tuple[int, float, float, str] | None) -> NDArray[np.float64]:
+    """Instants, bytes sent and bytes received of the samples that are known and later than all before them, (3, n),
+    beginning with the last one known before.
+    """
+    begin = last[:3] if last is not None else ()
+    values: list[float | None] = []
+    for side, name in enumerate(("t_us", "tx_bytes", "rx_bytes")):
+        values += begin[side : side + 1]
+        values += chain.from_iterable([getattr(part, name) for part in columns])
+    samples = np.array(values, dtype=np.float64).reshape(3, -1)
+    unknown = np.isnan(samples).any(axis=0)
+    if unknown.any():
+        samples = samples[:, ~unknown]
+    forward = _moves_forward(samples[0])
+    return samples if forward.all() else samples[:, forward]
 
 
 def _moves_forward(t_us: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -125,15 +147,16 @@ class CounterLog:
 
     def add(self, message: RnicCounters) -> None:
         """Takes one message in."""
+        container, boot, error_us = message.container, message.producer.boot, message.clock.error_us
         for columns in message.rnics:
-            name = f"{message.container}/{columns.rnic}"
-            if name not in self.series:
-                self.series[name] = CounterSeries()
-            series = self.series[name]
-            series.waiting.append((message.producer.boot, columns))
+            name = f"{container}/{columns.rnic}"
+            series = self.series.get(name)
+            if series is None:
+                series = self.series[name] = CounterSeries()
+            series.waiting.append((boot, columns))
             if len(series.waiting) >= MOST_WAITING:
                 series.settle()
-            series.error_us = max(series.error_us, message.clock.error_us)
+            series.error_us = max(series.error_us, error_us)
 
     def settle(self, names: tuple[str, ...] | None, before_us: int) -> None:
         """Columns up to date; forgets samples before ``before_us`` and RNICs not in ``names`` (None: not known yet)."""

@@ -98,9 +98,10 @@ def infer(logs: Logs, membership: Membership, since_us: int, parameters: Skeleto
     code, reason = refusal(traffic, period, parameters)
     if code or period is None:
         return Inference(Structure(), period, 0.0, 0.0, code, reason, traffic_evidence(traffic, period))
-    found, hints = _examine_rails(logs, traffic, membership, period, parameters)
+    clocks = poll_clocks(logs.counters, membership.names)
+    found, hints = _examine_rails(logs, traffic, membership, period.period_s, clocks, parameters.line_gbps)
     degrees, agree = check_degrees(
-        estimate_degrees(found, traffic, membership, _one_clock(logs, membership)),
+        estimate_degrees(found, traffic, membership, len(set(clocks)) == 1),
         membership.degrees,
         len(membership.names),
     )
@@ -165,10 +166,9 @@ def _rhythm(activity: FloatArray, parameters: SkeletonParameters) -> tuple[Perio
 
 
 def _examine_rails(
-    logs: Logs, traffic: Traffic, membership: Membership, period: Period, parameters: SkeletonParameters
+    logs: Logs, traffic: Traffic, membership: Membership, period_s: float, clocks: list[int], line_gbps: float
 ) -> tuple[list[RailFinding], dict[str, str]]:
     """What is found on each rail, doubts settled by the other rails and by hints; what became of the hints."""
-    clocks = poll_clocks(logs.counters, membership.names)
     views = []
     for rail, members in membership.by_rail().items():
         names = [membership.names[index] for index in members]
@@ -183,11 +183,11 @@ def _examine_rails(
                 traffic.tx[rows],
                 traffic.rx[rows],
                 tuple(clocks[index] for index in members),
-                _misplaced_bytes(logs.counters, names, parameters),
+                _misplaced_bytes(logs.counters, names, line_gbps),
                 _match(logs.bursts, names, traffic.start_us),
             )
         )
-    findings = settle_by_rails([examine(view, period.period_s) for view in views], membership)
+    findings = settle_by_rails([examine(view, period_s) for view in views], membership)
     hinted = [apply_hints(f, membership.hints, v.balance) for f, v in zip(findings, views, strict=True)]
     outcomes: dict[str, set[str]] = {}
     for _, outcome in hinted:
@@ -196,15 +196,10 @@ def _examine_rails(
     return [found for found, _ in hinted], {hint: ", ".join(sorted(became)) for hint, became in outcomes.items()}
 
 
-def _one_clock(logs: Logs, membership: Membership) -> bool:
-    """Whether all endpoints were sampled at the same instants."""
-    return len(set(poll_clocks(logs.counters, membership.names))) == 1
-
-
-def _misplaced_bytes(counters: CounterLog, names: list[str], parameters: SkeletonParameters) -> float:
+def _misplaced_bytes(counters: CounterLog, names: list[str], line_gbps: float) -> float:
     """Bytes that a clock error moves into another interval, one standard deviation: the bound is three of them."""
     error_us = max((counters.series[name].error_us for name in names if name in counters.series), default=0.0)
-    return 2.0 / 3.0 * error_us * 1e-6 * parameters.line_gbps * 1e9 / 8.0
+    return 2.0 / 3.0 * error_us * 1e-6 * line_gbps * 1e9 / 8.0
 
 
 def _match(bursts: BurstLog, names: list[str], since_us: int) -> Matches | None:

@@ -77,7 +77,7 @@ def _review(state: JobState, look: Inference, t_us: int, parameters: SkeletonPar
 def _support(state: JobState, look: Inference, t_us: int) -> None:
     """Traffic agrees with the structure now."""
     state.supported_us = t_us
-    if look.structure.pairs() == state.structure.pairs():
+    if look.structure.edges == state.structure.edges or look.structure.pairs() == state.structure.pairs():
         state.fit = look.fit
 
 

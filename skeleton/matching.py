@@ -10,10 +10,9 @@ things:
   contains one of them is that one plus bystanders.
 Endpoints that always act together can't be told apart by this and are all partners: too many, never too few.
 
-How blunt the edges are is measured, class by class: every sent burst has a receiver on the rail, so the distance to the
-nearest burst received by another endpoint bounds the error. A collective has many receivers of which the nearest says
-little about the farthest, so there more is allowed; it costs only bystanders. A few transfers are missed at any such
-bound: what an endpoint does in a class counts as explained when nine tenths of its bursts are.
+How blunt the edges are is measured, class by class (``sharpness``). A collective has many receivers of which the
+nearest says little about the farthest, so there more is allowed; it costs only bystanders. A few transfers are missed
+at any such bound: what an endpoint does in a class counts as explained when nine tenths of its bursts are.
 Cost: O(m log m) for the m bursts kept per rail (see ``bursts``), and m x n bits for n endpoints.
 """
 
@@ -27,20 +26,16 @@ from numpy.typing import NDArray
 
 from skeleton.bursts import BurstSeries
 from skeleton.recurring import recurring_sets
+from skeleton.sharpness import bounded, nearest_received, quantile, tolerance_between
+from skeleton.transfers import BurstTable, gather_bursts
 
 SAME_SIZE = 0.01
 """Relative difference of bytes up to which two bursts may be the same transfer."""
 
-CLASS_STEP = 0.05
-"""Sizes that differ by less belong to one class: the same operation moves a little more in a longer step."""
-
 ALWAYS, MOSTLY = 0.9, 0.75
 OFTEN = 0.5
-BESIDE = 0.1
 LEAST_BURSTS = 3
 """A class of which an endpoint sent fewer bursts says nothing."""
-
-SHARPEST_US, BLUNTEST_US = 200.0, 60_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +92,6 @@ class Matches:
         return bool(enough and hits.sum() >= ALWAYS * total.sum())
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """Bursts of a rail in columns: row of the endpoint, start, end, bytes, class of size."""
-
-    row: NDArray[np.int64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    size: NDArray[np.float64]
-    kind: NDArray[np.int64]
-
-    def select(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> _Table:
-        return _Table(self.row[chosen], self.start[chosen], self.end[chosen], self.size[chosen], self.kind[chosen])
-
-
 def match_bursts(series: Sequence[BurstSeries], since_us: int) -> Matches | None:
     """Partners among the endpoints of one rail, by their position in ``series``, from bursts since ``since_us``.
 
@@ -118,7 +99,7 @@ def match_bursts(series: Sequence[BurstSeries], since_us: int) -> Matches | None
     """
     if len(series) < 2 or any(len(one.start_us) < LEAST_BURSTS for one in series):
         return None
-    table, sent = _gather(series, since_us)
+    table, sent = gather_bursts(series, since_us)
     clock_us = 2.0 * max(one.error_us for one in series)
     classes = []
     met = np.zeros((len(series), len(series)), np.int64)
@@ -150,11 +131,11 @@ def fresh_classes(
     """
     if any(not len(one.start_us) for one in series):
         return
-    table, sent = _gather(series, since_us)
+    table, sent = gather_bursts(series, since_us)
     clock_us = 2.0 * max(one.error_us for one in series)
     for kind in np.unique(table.kind[sent]):
         going, coming = table.select(sent & (table.kind == kind)), table.select(~sent & (table.kind == kind))
-        tolerance_us = _tolerance_us(going, coming, _nearest(going, coming), clock_us)
+        tolerance_us = tolerance_between(going, coming, nearest_received(going, coming), clock_us)
         met = _meetings(going, coming, len(series), tolerance_us)
         together = float(met[np.arange(len(met)), going.row].mean())
         yield going.row, going.size, met, together
@@ -168,44 +149,17 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
 
 
-def _gather(series: Sequence[BurstSeries], since_us: int) -> tuple[_Table, NDArray[np.bool_]]:
-    """All bursts between the instants from and up to which everybody's bursts of their class are known;
-    which were sent.
-    """
-    row = np.concatenate([np.full(len(one.start_us), number) for number, one in enumerate(series)])
-    start = np.concatenate([one.start_us for one in series])
-    end = np.concatenate([one.end_us for one in series])
-    size = np.concatenate([one.size for one in series]).astype(np.float64)
-    sent = np.concatenate([one.sent for one in series])
-    table = _Table(row, start, end, size, _classes(size))
-    known = (end <= min(one.heard_us for one in series)) & (start >= since_us)
-    complete = np.zeros(int(table.kind.max()) + 1, np.int64)
-    np.maximum.at(complete, table.kind, np.concatenate([one.complete_since() for one in series]))
-    known &= start >= complete[table.kind]
-    return table.select(known), sent[known]
-
-
-def _classes(size: NDArray[np.float64]) -> NDArray[np.int64]:
-    """A number per burst: sizes that form a chain of small steps are one class."""
-    order = np.argsort(size, kind="stable")
-    ordered = np.maximum(size[order], 1.0)
-    steps = np.concatenate([[0], np.cumsum(ordered[1:] > ordered[:-1] * (1.0 + CLASS_STEP))])
-    kinds = np.empty(len(size), dtype=np.int64)
-    kinds[order] = steps
-    return kinds
-
-
 def _match_class(
-    going: _Table, coming: _Table, rows: int, clock_us: float
+    going: BurstTable, coming: BurstTable, rows: int, clock_us: float
 ) -> tuple[BurstClass, NDArray[np.bool_], NDArray[np.bool_]]:
     """What is done in one class, which sent bursts that explains, and who received which, (bursts, rows)."""
-    nearest = _nearest(going, coming)
-    sharp_us = _tolerance_us(going, coming, nearest, clock_us)
+    nearest = nearest_received(going, coming)
+    sharp_us = tolerance_between(going, coming, nearest, clock_us)
     seen = _meetings(going, coming, rows, sharp_us)
     own = seen[np.arange(len(going.row)), going.row]
     together = float(own.mean()) if len(own) else 0.0
-    tolerance_us = _bounded(6.0 * _quantile(nearest, 0.9), sharp_us) if together >= ALWAYS else sharp_us
-    met = _meetings(going, coming, rows, tolerance_us)
+    tolerance_us = bounded(6.0 * quantile(nearest, 0.9), sharp_us) if together >= ALWAYS else sharp_us
+    met = _meetings(going, coming, rows, tolerance_us) if tolerance_us != sharp_us else seen.copy()
     met[np.arange(len(met)), going.row] = False
     partners = []
     matched = np.zeros(len(met), dtype=bool)
@@ -222,60 +176,7 @@ def _match_class(
     return BurstClass(size, together, tolerance_us, tuple(partners)), matched, seen
 
 
-def _tolerance_us(going: _Table, coming: _Table, nearest: NDArray[np.float64], clock_us: float) -> float:
-    """How far apart the edges of one transfer may be.
-
-    Where many receive at once the nearest receiver is nearer than edges are sharp. But then senders receive as well,
-    and every time: how far that is from what they send, if it is little beside the pause between two bursts, tells
-    how sharp edges are.
-    """
-    own, pauses = [], []
-    for row in np.unique(going.row):
-        sent, received = np.sort(going.start[going.row == row]), np.sort(coming.start[coming.row == row])
-        if len(sent) > 1 and len(received):
-            after = np.clip(np.searchsorted(received, sent), 1, max(len(received) - 1, 1))
-            near = np.minimum(
-                np.abs(received[after - 1] - sent), np.abs(received[np.minimum(after, len(received) - 1)] - sent)
-            )
-            own.append(near)
-            pauses.append(np.diff(sent))
-    blur_us = _sharpness(nearest)
-    if own:
-        apart = np.concatenate(own).astype(np.float64)
-        if _quantile(apart, 0.9) <= BESIDE * float(np.median(np.concatenate(pauses))):
-            blur_us = max(blur_us, _sharpness(apart))
-    return _bounded(blur_us, clock_us)
-
-
-def _nearest(going: _Table, coming: _Table) -> NDArray[np.float64]:
-    """How far each sent burst is from the nearest one received by somebody else, us; those without any are left out."""
-    order = np.argsort(coming.start, kind="stable")
-    there = coming.select(order)
-    place = np.searchsorted(there.start, going.start)
-    nearest: NDArray[np.float64] = np.full(len(going.start), np.inf)
-    for step in (-3, -2, -1, 0, 1, 2) if len(order) else ():
-        other = np.clip(place + step, 0, len(order) - 1)
-        apart = np.abs(there.start[other] - going.start).astype(np.float64)
-        nearest = np.where(there.row[other] != going.row, np.minimum(nearest, apart), nearest)
-    return np.asarray(nearest[np.isfinite(nearest)])
-
-
-def _sharpness(nearest: NDArray[np.float64]) -> float:
-    """How far the edges of one transfer are apart at most; a burst in a hundred, or where most are much closer one in
-    five, may have merged with another and is left out.
-    """
-    return min(1.5 * _quantile(nearest, 0.99), 4.0 * _quantile(nearest, 0.8))
-
-
-def _quantile(values: NDArray[np.float64], share: float) -> float:
-    return float(np.quantile(values, share)) if len(values) else 0.0
-
-
-def _bounded(measured_us: float, least_us: float) -> float:
-    return min(max(measured_us, least_us, SHARPEST_US), BLUNTEST_US)
-
-
-def _meetings(going: _Table, coming: _Table, rows: int, tolerance_us: float) -> NDArray[np.bool_]:
+def _meetings(going: BurstTable, coming: BurstTable, rows: int, tolerance_us: float) -> NDArray[np.bool_]:
     """Which rows received a burst like each sent one, shape (bursts, rows)."""
     met = np.zeros((len(going.row), rows), dtype=bool)
     there = coming.select(np.argsort(coming.start, kind="stable"))

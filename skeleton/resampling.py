@@ -98,7 +98,7 @@ def _rates(samples: Sequence[Samples], grid: NDArray[np.int64], gap_s: float) ->
     apart = np.diff(instants, prepend=instants[0])
     lost = np.isnan(moved[:count]) | (apart > gap_s * SECOND_US)
     lost[:, 0] = False
-    totals = np.cumsum(np.concatenate([np.nan_to_num(moved), np.where(lost, apart, 0)]), axis=1)
+    totals = np.cumsum(np.concatenate([np.where(np.isnan(moved), 0.0, moved), np.where(lost, apart, 0)]), axis=1)
     rates = np.diff(_interpolate(totals, instants, grid), axis=1)
     unknown = (rates[2 * count :] > 0) | (grid[:-1] < instants[0]) | (grid[1:] > instants[-1])
     return np.where(unknown, np.nan, rates[:count]), np.where(unknown, np.nan, rates[count : 2 * count])
@@ -106,9 +106,9 @@ def _rates(samples: Sequence[Samples], grid: NDArray[np.int64], gap_s: float) ->
 
 def _interpolate(values: NDArray[Any], instants: NDArray[np.int64], grid: NDArray[np.int64]) -> FloatArray:
     """Rows of values known at ``instants``, linearly interpolated at ``grid`` and constant outside."""
-    after = np.clip(np.searchsorted(instants, grid), 1, len(instants) - 1)
+    after = np.minimum(np.maximum(np.searchsorted(instants, grid), 1), len(instants) - 1)
     weight = (grid - instants[after - 1]) / (instants[after] - instants[after - 1])
-    weight = np.clip(weight, 0.0, 1.0)
+    weight = np.minimum(np.maximum(weight, 0.0), 1.0)
     before = values[:, after - 1]
     return np.asarray(before + (values[:, after] - before) * weight)  # exactly constant where the values are
 

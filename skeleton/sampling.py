@@ -68,6 +68,8 @@ def together(counters: CounterLog, names: Sequence[str], since_us: int) -> tuple
         return None
     shared = series[0].t_us
     for other in series[1:]:
+        if len(shared) < 3:
+            return None
         if not (len(other.t_us) == len(shared) and np.array_equal(other.t_us, shared)):
             shared = np.intersect1d(shared, other.t_us, assume_unique=True)
     shared = shared[shared >= since_us]

@@ -77,12 +77,13 @@ def build_groups(findings: Iterable[RailFinding], membership: Membership) -> tup
 def build_edges(findings: Iterable[RailFinding], membership: Membership) -> tuple[Edge, ...]:
     """Edges in ascending order, each pair once, under the most telling of its kinds."""
     kinds: dict[tuple[int, int], str] = {}
+    names, hosts = membership.names, membership.hosts
     for finding in findings:
         for kind, pairs in _pairs(finding):
             for a, b in pairs:
-                kinds.setdefault((a, b) if a < b else (b, a), kind)  # names ascend with their indices
-    names, hosts = membership.names, membership.hosts
-    return tuple((names[a], names[b], kinds[a, b]) for a, b in sorted(kinds) if hosts[a] != hosts[b])
+                if hosts[a] != hosts[b]:
+                    kinds.setdefault((a, b) if a < b else (b, a), kind)  # names ascend with their indices
+    return tuple([(names[a], names[b], kinds[a, b]) for a, b in sorted(kinds)])
 
 
 def _pairs(finding: RailFinding) -> list[tuple[str, Iterable[tuple[int, int]]]]:
