@@ -163,10 +163,13 @@ def _votes(
     turned: dict[int, bool], collectives: Collectives, place: dict[int, int], chain_of: dict[int, int], last: int
 ) -> dict[int, tuple[int, int]]:
     """For each chain not yet turned: group members with the same place in chains that are, less those with the opposite
-    place; and the sum of both. Chains about which nothing is said are left out.
+    place; and the sum of both. Chains about which nothing is said are left out. A group with two members of one chain
+    spans stages, or is several that act at once, and says nothing of places.
     """
     votes: dict[int, tuple[int, int]] = {}
     for group in (group for system in collectives.systems for group in system.groups):
+        if len({chain_of[row] for row in group}) < len(group):
+            continue
         known = [last - place[row] if turned[chain_of[row]] else place[row] for row in group if chain_of[row] in turned]
         for row in group:
             if chain_of[row] not in turned and 2 * place[row] != last:

@@ -20,6 +20,7 @@ from schemas.skeletons import Edge, Group
 from skeleton.account import describe, rail_evidence, traffic_evidence
 from skeleton.admission import refusal, since_first_burst, without_stalls
 from skeleton.alignment import Fit, alignment, drifted
+from skeleton.borrowing import borrow_chains
 from skeleton.bursts import BurstLog
 from skeleton.corroboration import apply_hints
 from skeleton.counters import CounterLog
@@ -187,7 +188,8 @@ def _examine_rails(
                 _match(logs.bursts, names, traffic.start_us),
             )
         )
-    findings = settle_by_rails([examine(view, period_s) for view in views], membership)
+    borrowed = borrow_chains([examine(view, period_s) for view in views], views, membership)
+    findings = settle_by_rails(borrowed, membership)
     hinted = [apply_hints(f, membership.hints, v.balance) for f, v in zip(findings, views, strict=True)]
     outcomes: dict[str, set[str]] = {}
     for _, outcome in hinted:

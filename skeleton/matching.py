@@ -84,12 +84,22 @@ class Matches:
         """Whether nine tenths of all messages, and three quarters of each row's, were received by one of the sender's
         neighbours in ``near``, (n, n).
         """
+        hits, total = self._reached(near)
+        enough = (total >= LEAST_BURSTS).all() and (hits >= MOSTLY * total).all()
+        return bool(enough and hits.sum() >= ALWAYS * total.sum())
+
+    def explained_in_all(self, near: NDArray[np.bool_]) -> bool:
+        """Whether nine tenths of all messages were, be they of whom they may."""
+        hits, total = self._reached(near)
+        return bool((total >= LEAST_BURSTS).all() and hits.sum() >= ALWAYS * total.sum())
+
+    def _reached(self, near: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Messages of each row that a neighbour received, and all of them."""
         hits, total = np.zeros(len(near)), np.zeros(len(near))
         for row, met in self.messages:
             np.add.at(hits, row, (met & near[row]).any(axis=1))
             np.add.at(total, row, 1)
-        enough = (total >= LEAST_BURSTS).all() and (hits >= MOSTLY * total).all()
-        return bool(enough and hits.sum() >= ALWAYS * total.sum())
+        return hits, total
 
 
 def match_bursts(series: Sequence[BurstSeries], since_us: int) -> Matches | None:

@@ -111,7 +111,7 @@ def _pipelines(traffic: RailTraffic) -> RailFinding | None:
         joints = certain_joints(aligned)
     else:
         joints = join(balance, aligned, traffic.polled_by, traffic.misplaced)
-    return _paired(traffic, joints, clarity=0.99 - 0.02 * debt / SOLVENT)
+    return as_paired(traffic, joints, clarity=0.99 - 0.02 * debt / SOLVENT)
 
 
 def _matched(traffic: RailTraffic, period_s: float) -> RailFinding | None:
@@ -131,10 +131,10 @@ def _matched(traffic: RailTraffic, period_s: float) -> RailFinding | None:
     if chains is None:
         return None
     directed = direct_chains(chains, collectives, matches, period_s)
-    return _paired(traffic, certain_joints(directed), clarity=0.98) if directed else None
+    return as_paired(traffic, certain_joints(directed), clarity=0.98) if directed else None
 
 
-def _paired(traffic: RailTraffic, joints: Joints, clarity: float) -> RailFinding:
+def as_paired(traffic: RailTraffic, joints: Joints, clarity: float) -> RailFinding:
     """The finding for known pipelines, with what bursts add to it."""
     stages = tuple(tuple(sorted(stage)) for stage in zip(*joints.chains, strict=True))
     shared = traffic.matches is not None and ends_meet(traffic.matches, joints.chains)

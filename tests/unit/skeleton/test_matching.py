@@ -141,6 +141,14 @@ def test_chains_are_turned_so_that_groups_share_a_place() -> None:
     assert align_chains(((0, 1, 2), (3, 4, 5)), collectives) == ((0, 1, 2), (5, 4, 3))
 
 
+def test_a_group_that_spans_stages_says_nothing_of_their_order() -> None:
+    chains = ((0, 1, 2, 3), (4, 5, 6, 7))
+    stages = System(((0, 7), (1, 6), (2, 5), (3, 4)), 1e9, 10.0)
+    everybody = System((tuple(range(8)),), 1e8, 100.0)
+    assert align_chains(chains, Collectives((everybody, stages), True)) == ((0, 1, 2, 3), (7, 6, 5, 4))
+    assert align_chains(chains, Collectives((everybody,), True)) is None
+
+
 def test_only_bursts_since_the_demanded_instant_count() -> None:
     series = two_pipelines().series()
     recent = match_bursts(series, 60_000_000)
