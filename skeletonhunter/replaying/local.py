@@ -10,10 +10,9 @@ Cost: about 15 us per message plus what the engines take.
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from schemas.codec import BadRecord, decode
@@ -23,6 +22,7 @@ from schemas.envelope import Message, Value
 from schemas.folding import Emission
 from skeletonhunter.recordings.reader import Line, Recording
 from skeletonhunter.recordings.ticks import EventClock
+from skeletonhunter.replaying.garbage import without_collector
 from skeletonhunter.replaying.outcome import Progress, ReplayOutcome, quiet
 from skeletonhunter.replaying.pace import Pace
 from skeletonhunter.replaying.request import ReplayError, ReplayRequest
@@ -56,7 +56,7 @@ class LocalReplay:
         pipeline = LocalPipeline(self.parameters, self._take, self.stages)
         derived = {topic for name in self.stages for topic in STAGES[name].outputs} | {"ticks"}
         clock = EventClock()
-        with _without_collector():
+        with without_collector():
             for line in recording.lines():
                 self.outcome.messages += 1
                 if line.topic not in derived:
@@ -146,16 +146,3 @@ def _alerts_to(webhook: str, settings: Settings, outcome: ReplayOutcome, stack: 
 
 def _tick(t_us: int, final: bool = False) -> Tick:
     return Tick(t_us=t_us, source="clock", offsets={}, final=final)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Looks for reference cycles rarely: values are trees, a search through a minute of them frees nothing."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(200_000, 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()

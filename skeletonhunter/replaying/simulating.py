@@ -10,6 +10,7 @@ from typing import Any
 from skeletonhunter.recordings.manifest import Manifest
 from skeletonhunter.recordings.writer import RecordingWriter, about
 from skeletonhunter.replaying.closed_loop import EnginePlanner
+from skeletonhunter.replaying.garbage import without_collector
 from skeletonhunter.testbed.scenario import Scenario
 from skeletonhunter.testbed.simulate import Simulation
 from streams.parameters import Parameters
@@ -39,7 +40,7 @@ def simulate_recording(
     """
     simulation = Simulation(scenario, EnginePlanner(parameters) if parameters is not None else None)
     span = simulation.world.span
-    with RecordingWriter(path, level=LEVEL) as writer:
+    with RecordingWriter(path, level=LEVEL) as writer, without_collector():
         simulation.run(writer, progress)
         truth = simulation.truth()
         ends = (span.t0_us, span.at(span.seconds))

@@ -43,7 +43,7 @@ class FlowLedger:
     last_s: np.ndarray = field(default_factory=lambda: np.full(1024, -np.inf))
     received_s: np.ndarray = field(default_factory=lambda: np.full(1024, -np.inf))
     by_host: dict[str, list[int]] = field(default_factory=dict)
-    by_path: dict[int, tuple[int, int]] = field(default_factory=dict)
+    by_path: np.ndarray = field(default_factory=lambda: np.full((1024, 2), -1, dtype=int))
 
     def number(self, src: int, dst: int) -> int:
         """The number of a flow, new if it is."""
@@ -67,19 +67,22 @@ class FlowLedger:
 
     def add_trains(self, trains: Trains, answered: np.ndarray, sent: np.ndarray, second: int) -> None:
         """Counts the packets of trains: there as many as were sent, back as many as were answered."""
-        both = [
-            self._both(*key) for key in zip(trains.path.tolist(), trains.src.tolist(), trains.dst.tolist(), strict=True)
-        ]
-        there, back = np.array(both, dtype=int).reshape(-1, 2).T
+        there, back = self._both(trains)
         out, home = sent > 0, answered > 0
         self.add(there[out], sent[out], second, home[out])
         self.add(back[home], answered[home], second, home[home])
 
-    def _both(self, path: int, src: int, dst: int) -> tuple[int, int]:
-        """Flow numbers there and back of a row of the path table."""
-        if path not in self.by_path:
-            self.by_path[path] = (self.number(src, dst), self.number(dst, src))
-        return self.by_path[path]
+    def _both(self, trains: Trains) -> np.ndarray:
+        """Flow numbers there (first row) and back of each train; a row of the path table is worked out once."""
+        last = int(trains.path.max(initial=-1))
+        if last >= len(self.by_path):
+            more = max(last + 1 - len(self.by_path), len(self.by_path))
+            self.by_path = np.concatenate([self.by_path, np.full((more, 2), -1, dtype=int)])
+        for at in np.flatnonzero(self.by_path[trains.path, 0] < 0).tolist():
+            src, dst = int(trains.src[at]), int(trains.dst[at])
+            self.by_path[trains.path[at]] = (self.number(src, dst), self.number(dst, src))
+        both: np.ndarray = self.by_path[trains.path].T
+        return both
 
     def add(self, flows: np.ndarray, packets: np.ndarray, second: float, arrived: np.ndarray) -> None:
         """Counts packets of flows in the second from ``second`` on; ``arrived``: their destination saw them too."""

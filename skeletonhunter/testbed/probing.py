@@ -123,15 +123,16 @@ class Prober:
         traced = scenario.fabric.paths == "traced"
         kinds = self._kinds(trains)
         rtt = results.rtt_us(scenario.telemetry.hardware_stamps)
+        delayed = scenario.telemetry.hardware_stamps
         rows = []
-        for n, (dst, path, sport) in enumerate(
-            zip(trains.dst.tolist(), trains.path.tolist(), trains.sport.tolist(), strict=True)
+        columns = (trains.dst, trains.path, trains.sport, *results.columns())
+        for n, (dst, path, sport, sent, lost, ready, mine, theirs) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True)
         ):
-            sent, lost = int(results.sent[n]), int(results.lost[n])
             answered = sent - lost
             times = [value for value in rtt[n][: min(scenario.rtt_samples, answered)] if value > 0]
             samples = SAMPLES[len(times)] % tuple(times)
-            word = _outcome(sent, answered, bool(results.ready[n]))
+            word = _outcome(sent, answered, ready)
             row = b'{"dst":%b,"t_us":%d,"kind":"%b","outcome":"%b","sent":%d,"lost":%d,"rtt_us":[%b],"sport":%d' % (
                 self.names[dst],
                 stamps[n],
@@ -142,8 +143,7 @@ class Prober:
                 samples,
                 sport,
             )
-            if scenario.telemetry.hardware_stamps and answered:
-                mine, theirs = results.prober_us[n], results.responder_us[n]
+            if delayed and answered:
                 row += b',"prober_delay_us":%.1f,"responder_delay_us":%.1f' % (mine, theirs)
             rows.append(row + (b',"path":%b}' % self.world.paths.json[path] if traced else b"}"))
         return rows
@@ -167,6 +167,10 @@ class _Results:
         self.sent, self.ready = sent, ready
         self.prober_us, self.responder_us = prober_us, responder_us
         self._network_us = outcome.rtt_us
+
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """Packets sent and lost, whether the target was ready, delays (us) of prober and responder."""
+        return self.sent, self.lost, self.ready, self.prober_us, self.responder_us
 
     def rtt_us(self, hardware_stamps: bool) -> list[list[float]]:
         """Samples per train: network time, or with both agents' delays in it."""
