@@ -33,6 +33,9 @@ TELLING = 0.7
 DRIFTED = 0.75
 """A skeleton has drifted when an answer falls below this share of what it was when it was found."""
 
+CANCELS = 0.9
+"""With less than this cancelled in all, a few instants that hold the rest may be a matter of when samples fell."""
+
 LEAST_MESSAGES = 20
 
 
@@ -53,7 +56,7 @@ def drifted(fresh: Fit, usual: Fit) -> str | None:
 
 
 def _balanced(groups: Sequence[Group], traffic: Traffic, membership: Membership) -> float | None:
-    """1 - residual of the pipelines over the seconds in which everybody in them is known."""
+    """1 - residual of the pipelines over the seconds in which everybody in them is known; None: can't be told."""
     index = {name: number for number, name in enumerate(membership.names)}
     chains = [[index[name] for name in group.members] for group in groups if group.kind == "pp"]
     if not chains:
@@ -65,9 +68,10 @@ def _balanced(groups: Sequence[Group], traffic: Traffic, membership: Membership)
     if known.shape[1] < 2 or not (known**2).sum() > 0:
         return None
     replicas = [[place[row] for row in chain] for chain in chains]
-    if is_lopsided(np.array([known[replica].sum(axis=0) for replica in replicas])):
-        return 1.0  # a message cut by a sampling instant now and then: clocks differ
-    return 1.0 - min(residual(known, replicas), 1.0)
+    cancelled = 1.0 - min(residual(known, replicas), 1.0)
+    if cancelled < CANCELS and is_lopsided(np.array([known[replica].sum(axis=0) for replica in replicas])):
+        return None  # messages cut by a sampling instant now and then, as clocks differ: that tells nothing
+    return cancelled
 
 
 def _matched(edges: Sequence[Edge], bursts: BurstLog, membership: Membership, since_us: int) -> Fit:
