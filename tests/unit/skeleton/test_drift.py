@@ -6,7 +6,11 @@ import numpy as np
 
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
-from schemas.skeletons import SkeletonUpdate
+from schemas.skeletons import Group, SkeletonUpdate
+from skeleton.alignment import alignment
+from skeleton.bursts import BurstLog
+from skeleton.membership import Membership
+from skeleton.resampling import Traffic
 from tests.simulated_jobs import (
     BEGIN_US,
     Shape,
@@ -103,3 +107,20 @@ def test_a_job_that_goes_on_as_before_never_drifts() -> None:
     messages = [endpoint_map(SHAPE), *counter_messages(SHAPE, moved, SECONDS), *burst_messages(SHAPE, moved, SECONDS)]
     states = [emission.value.state for emission in fold(messages, SECONDS)[0]]  # type: ignore[attr-defined]
     assert states[-1] == "trusted" and "degraded" not in states
+
+
+def test_imbalance_in_a_few_instants_tells_nothing_and_imbalance_throughout_does() -> None:
+    """Where hosts are sampled at unrelated instants, a message is cut now and then."""
+    names = ("a/r", "b/r", "c/r", "d/r")
+    membership = Membership(1, names, (0,) * 4, ("1", "2", "3", "4"), ("a", "b", "c", "d"))
+    groups = [Group(kind="pp", members=names[:2], rail=0), Group(kind="pp", members=names[2:], rail=0)]
+    draw = np.random.default_rng(1)
+    passed = draw.exponential(1e8, (2, 120))
+    tx, rx = np.zeros((4, 120)), np.zeros((4, 120))
+    tx[[0, 2]], rx[[1, 3]] = passed, passed
+    assert alignment(groups, (), Traffic(0, tx, rx), BurstLog(), membership) == {"balance": 1.0}
+    cut = rx.copy()
+    cut[1, [20, 70]] += 3e9
+    assert alignment(groups, (), Traffic(0, tx, cut), BurstLog(), membership) == {}
+    others = rx[[0, 3, 2, 1]]
+    assert alignment(groups, (), Traffic(0, tx, others), BurstLog(), membership)["balance"] < 0.95
