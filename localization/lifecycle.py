@@ -37,6 +37,7 @@ MONITOR_KINDS: frozenset[IncidentKind] = frozenset(["agent_missing", "agent_star
 LONGEST_WAIT_US = 6 * SECOND_US
 WIDE_WAIT_US = 4 * SECOND_US
 TOGETHER_US = 5 * SECOND_US
+ALIVE_US = 2 * SECOND_US
 GROUP_NATS = 10.0
 Desk = tuple[EvidenceStore, Told, MonitorCases]
 
@@ -97,7 +98,7 @@ def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
         own = {f"rnic:{listed.host}/{listed.rnic}", f"host:{listed.host}"} if listed else set()
         source = store.sources.known.get(endpoint)
         blamed = suspect_of(store.topology, component) in own
-        if blamed and source is not None and source.last_us <= case.onset_us + SECOND_US:
+        if blamed and source is not None and source.last_us <= case.onset_us + ALIVE_US:
             return True
     return False
 

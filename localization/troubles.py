@@ -54,6 +54,7 @@ def find_troubles(store: EvidenceStore, t_us: int) -> list[Trouble]:
     """All troubles of the present second, in a fixed order."""
     clocks = _bad_clocks(store, t_us)
     astray = {trouble.component for trouble in clocks}
+    astray |= {event.device for event in store.events if event.event == "clock_step"}
     lost = [*_silences(store, t_us), *_probes_only(store, t_us)]
     return [*_starved(store, t_us), *clocks, *[trouble for trouble in lost if _clock_of(store, trouble) not in astray]]
 
@@ -82,8 +83,9 @@ def _of_health(kind: IncidentKind, health: AgentHealth, text: str) -> Trouble:
 def _bad_clocks(store: EvidenceStore, t_us: int) -> list[Trouble]:
     found: dict[str, Trouble] = {}
     for producer in sorted(store.clocks):
-        clock, seen_us, host = store.clocks[producer]
-        if t_us - seen_us >= RECENT_US:
+        clock, stamped_us, host = store.clocks[producer]
+        seen_us = stamped_us - round(clock.offset_us)
+        if not 0 <= t_us - seen_us < RECENT_US:
             continue
         name = host or producer.removeprefix("agent:").partition("/")[0]
         text = f"clock of {producer} is off by {clock.offset_us:.0f} us with a bound of {clock.error_us:.0f} us"
