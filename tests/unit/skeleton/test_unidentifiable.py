@@ -9,6 +9,9 @@ import pytest
 from schemas.envelope import Message
 from schemas.maps import EndpointMap
 from schemas.skeletons import SkeletonUpdate
+from skeletonhunter.testbed.parallelism import Degrees, rank_groups
+from skeletonhunter.testbed.steps import Step
+from skeletonhunter.testbed.traffic import StepShape, step_bursts
 from tests.simulated_jobs import Shape, Transfers, burst_messages, counter_messages, endpoint_map, fold, name_of
 
 SHAPE = Shape(tp=1, pp=2, dp=4)
@@ -120,3 +123,15 @@ def test_chains_of_a_library_are_used_where_they_agree_and_else_not() -> None:
         edges = {(a, b) for a, b, kind in found.edges if kind == "pp"}
         assert edges == pairs_of(expected) | (pairs_of(CROSSED) if outcome == "contradicted" else set())
         assert found.evidence["hints"] == {"chains": outcome}
+
+
+def test_experts_whose_groups_all_act_at_once_leave_no_trace_of_who_is_with_whom() -> None:
+    """Two jobs of sixteen ranks whose expert groups differ send and receive the same bytes at the same instants."""
+    pairs, fours = Degrees(tp=2, dp=4, ep=2), Degrees(tp=2, dp=2, ep=4)
+    assert rank_groups(pairs, "ep") != rank_groups(fours, "ep")
+    assert rank_groups(pairs, "dp") != rank_groups(fours, "dp")
+    step = Step(0, 0.0, 10.0, stretch=1.0, finished=True)
+    worlds = [step_bursts(degrees, StepShape(), step, np.random.default_rng(1)) for degrees in (pairs, fours)]
+    for one, other in zip(*(world.columns() for world in worlds), strict=True):
+        assert len(one) > 0
+        np.testing.assert_array_equal(one, other)
