@@ -23,6 +23,7 @@ from localization.routes import sum_by_suspect
 from localization.scene import Scene
 from localization.search import rank, related
 from localization.suspects import Suspect, component_of
+from localization.watch import HEAVY_LOSS
 from schemas.diagnosis import Anomaly
 from schemas.ids import content_id
 from schemas.instants import SECOND_US
@@ -83,8 +84,8 @@ def place(book: CaseBook, store: EvidenceStore, anomaly: Anomaly) -> None:
 def _is_explained(case: Case, store: EvidenceStore, anomaly: Anomaly) -> bool:
     """Whether a case's culprit lies on the anomaly's way."""
     ends = ends_of(anomaly)
-    faults = [fault for fault in store.watch.active() if fault.suspect in case.faults]
-    if any(fault.since_us - EARLY_US <= anomaly.onset_us and touches(store, fault.suspect, ends) for fault in faults):
+    faults = [fault for fault in store.watch.faults if fault.suspect in case.faults]
+    if any(_spreads(store, fault, anomaly) for fault in faults):
         return True
     if case.group is not None and anomaly.symptom == "high_latency":
         return touches(store, case.group[0], ends)
@@ -93,6 +94,24 @@ def _is_explained(case: Case, store: EvidenceStore, anomaly: Anomaly) -> bool:
     scene = Scene(case, store, anomaly.t_us, [(anomaly.src, anomaly.dst)])
     own = set(scene.own_parts(anomaly.src)) | set(scene.own_parts(anomaly.dst))
     return case.opened.component in own
+
+
+def _spreads(store: EvidenceStore, fault: Fault, anomaly: Anomaly) -> bool:
+    """Whether an anomaly that began while a fault lasted may come from it.
+
+    The pair's trains cross it; or, of packets lost on a fault that loses many, only their replies do: of a dead switch
+    in the middle every pair of the fabric may suffer so, whose own way leads around it.
+    """
+    ends, over_us = ends_of(anomaly), fault.over_us or anomaly.onset_us
+    if not fault.since_us - EARLY_US <= anomaly.onset_us <= over_us + EARLY_US:
+        return False
+    if touches(store, fault.suspect, ends):
+        return True
+    if anomaly.symptom == "high_latency" or fault.loss < HEAVY_LOSS:
+        return False
+    table = store.watch.routes
+    pair = table.pair_index.get(ends)
+    return pair is not None and store.watch.echo_chances(np.flatnonzero(table.pair == pair), fault.suspect) is not None
 
 
 def touches(store: EvidenceStore, suspect: Suspect, ends: Ends) -> bool:
@@ -126,7 +145,7 @@ def own_faults(book: CaseBook, store: EvidenceStore) -> None:
             case = book.start(component, fault.since_us, fault.found_us)
             case.faults.append(fault.suspect)
         for weak in [weak for weak in book.cases if weak is not case and _is_weak(weak)]:
-            if all(touches(store, fault.suspect, ends) for ends in weak.ends()):
+            if all(_spreads(store, fault, anomaly) for anomaly in weak.anomalies.values()):
                 case = book.absorb(case, weak)
         case.bad_us = max(case.bad_us, fault.bad_us)
 

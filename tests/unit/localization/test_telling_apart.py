@@ -141,3 +141,13 @@ def test_nothing_is_taken_out_of_use_before_the_verdict_has_stood() -> None:
 def test_when_a_quarantine_is_asked_for(confidence: float, stood_us: int, slow: bool, kind: str) -> None:
     action = Action(kind="quarantine", target="rnic:h3/mlx5_1", why="test")
     assert held_back(action, confidence, stood_us, slow).kind == kind
+
+
+def test_a_dying_switch_is_one_incident_also_for_pairs_whose_replies_alone_meet_it() -> None:
+    def effect(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        there = any(link.startswith("u-") and link.endswith("-0") for link in path)
+        back = len(path) > 2 and (int(src[1]) * 3 + int(dst[1])) // 2 % 2 == 0
+        return Suffers(loss=1.0) if 30 < second <= 36 and (there or back) else WELL
+
+    (incident,) = told(60, effect, health(60), queues(60))
+    assert (incident.kind, incident.component) == ("network_fault", "switch:spine-0")
