@@ -76,9 +76,15 @@ class Producers:
             self.streams[key] = Stream(agent, value.t_us, value.t_us, subject)
         self.streams[key].hear(value.t_us)
         if isinstance(value, AgentHealth):
-            self.health[value.agent] = value
+            self._note(value)
             for endpoint in value.covers:
                 self.agent_of[endpoint] = value.agent
+
+    def _note(self, value: AgentHealth) -> None:
+        """Keeps the newest health; a farewell takes back nothing: who was starved and then stops, was starved."""
+        known = self.health.get(value.agent)
+        if value.state != "stopping" or known is None or not is_starved(known):
+            self.health[value.agent] = value
 
     def silent(self, t_us: int) -> dict[str, list[tuple[str, str]]]:
         """Silent streams (topic, producer) by agent."""

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from localization.flows import Table
 from localization.inference import infer
 from localization.likelihood import Sample
 from localization.modes import MODES, MOST_NATS, misfit
-from localization.producers import Producers, Sources
+from localization.producers import Producers, Sources, is_starved
 from localization.queues import QueueStore
 from localization.routes import sum_by_suspect
 from localization.routing import distances, hashed_path
@@ -242,3 +243,14 @@ def test_a_known_fault_that_a_review_does_not_find_again_is_no_change() -> None:
     assert look(store.watch, now_us) is False
     assert [fault.suspect for fault in store.watch.active()] == [known]
     assert store.watch.review_us > now_us + 2 * SECOND_US
+
+
+def test_a_farewell_does_not_take_back_that_an_agent_was_starved() -> None:
+    (starved,) = [each for each in health(2, starved={0: 1}) if each.agent == "c0"]
+    producers = Producers()
+    for value in (starved, replace(starved, state="stopping")):
+        producers.hear("agent-health", value)
+    assert is_starved(producers.health["c0"])
+    producers.hear("agent-health", replace(starved, state="ok"))
+    producers.hear("agent-health", replace(starved, state="stopping"))
+    assert producers.health["c0"].state == "stopping"
