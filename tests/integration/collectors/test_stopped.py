@@ -92,8 +92,8 @@ def tell(broker: Broker, folder: Path) -> Story:
         stopped_us = time.time_ns() // 1000
         made[STOPPED].process.send_signal(signal.SIGSTOP)
         threading.Event().wait(STOP_S)
-        made[STOPPED].process.send_signal(signal.SIGCONT)
         continued_us = time.time_ns() // 1000
+        made[STOPPED].process.send_signal(signal.SIGCONT)
         reader.until(lambda values: values[-1]["t_us"] > continued_us + TOLD_US)
         assert [each.stop() for each in made.values()] == [0, 0, 0]
     reader.until(lambda values: sum(value.get("state") == "stopping" for value in values) == len(HOSTS))
