@@ -146,7 +146,8 @@ def draft(
         plan.route(routes[1])
         if most is None or plan.round_s <= (parameters.round_s or 0.0) + 1e-9 or not layout.edge_of:
             break
-        most = most_per_pass(parameters, plan.routes.most_per_slot)  # the busiest link stretches the slots
+        # the busiest link stretches the slots; at least one probe fewer each time, or this would never end
+        most = min(most - 1, most_per_pass(parameters, plan.routes.most_per_slot) or 0)
     plan.beyond = candidates.beyond(roster) if isinstance(candidates, BasicCandidates) and mode == "basic" else 0
     plan.suspect(budget[0])
     return plan
