@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from localization.boundary import boundary_pass
 from localization.cases import Case, Ends, ends_of
 from localization.evidence import EvidenceStore, new_evidence
-from localization.faults import RECOVERY_NATS
 from localization.grouping import CaseBook, group_slow, own_faults, place
 from localization.host import host_pass
 from localization.incidents import Told
@@ -91,7 +90,7 @@ def _is_over(case: Case, store: EvidenceStore) -> bool:
     """Whether a verdict stands and only the quiet time is waited for: what comes now says nothing of what was."""
     if not case.firm or case.withheld or case.open_anomalies():
         return False
-    return all(f.recovery >= RECOVERY_NATS for f in store.watch.active() if f.suspect in case.faults)
+    return store.watch.has_recovered(case.faults)
 
 
 def _pause_us(case: Case, t_us: int) -> int:

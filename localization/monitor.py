@@ -63,10 +63,10 @@ def _judge_agent(scene: Scene, agent: str, seen: tuple[list[str], float], into: 
     health = producers.health.get(agent)
     silent = [endpoint for endpoint in endpoints if sources.is_silent(endpoint, scene.t_us)]
     returned = _returned(scene, agent, endpoints)
-    if health is not None and is_starved(health) and health.t_us >= scene.onset_us - BEFORE_US:
-        text = f"agent {agent} says that it is {health.state} ({_load(health)})"
+    if starved := _starved(scene, agent):
+        text = f"agent {agent} says that it is {starved.state} ({_load(starved)})"
         tests.append(PassTest(test=f"agent {agent}", result="starved", detail=text))
-        _withhold(scene, outcome, ("agent_starved", agent, share), text, health)
+        _withhold(scene, outcome, ("agent_starved", agent, share), text, starved)
     elif crashed := _crashed(scene, agent, endpoints):
         text = f"{listing(endpoints)} fell silent while the job went on, and then the scheduler took them off the map"
         tests.append(PassTest(test=f"agent {agent}", result="crashed", detail=text))
@@ -87,12 +87,27 @@ def _judge_agent(scene: Scene, agent: str, seen: tuple[list[str], float], into: 
         tests.append(PassTest(test=f"agent {agent}", result="heard", detail=f"{state}health heard {heard}, {probing}"))
 
 
+def _starved(scene: Scene, agent: str) -> AgentHealth | None:
+    """What an agent said that starved when the pairs fell ill; once well, it soon answers only for what is over."""
+    told, newest = scene.store.producers.starved.get(agent), scene.store.producers.health.get(agent)
+    if told is None or newest is None or told.t_us < scene.onset_us - BEFORE_US:
+        return None
+    lately = is_starved(newest) or scene.t_us - told.t_us < BACK_US
+    return told if lately or _is_past(scene) else None
+
+
+def _is_past(scene: Scene) -> bool:
+    """Whether every pair is well again: what comes now says nothing of what was."""
+    return not scene.case.open_anomalies() and scene.store.watch.has_recovered(scene.case.faults)
+
+
 def _returned(scene: Scene, agent: str, endpoints: list[str]) -> list[str]:
     """Endpoints whose agent was away when the case began and has just come back: until the anomalies are cleared."""
     if scene.case.withheld != f"agent_missing agent:{agent}":
         return []
     back = {endpoint: scene.store.sources.back_us(endpoint, scene.onset_us) for endpoint in endpoints}
-    return [endpoint for endpoint, at_us in back.items() if at_us is not None and scene.t_us - at_us < BACK_US]
+    past = _is_past(scene)
+    return [name for name, at_us in back.items() if at_us is not None and (past or scene.t_us - at_us < BACK_US)]
 
 
 def _crashed(scene: Scene, agent: str, endpoints: list[str]) -> str | None:

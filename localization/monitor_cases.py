@@ -13,13 +13,15 @@ import msgspec
 from localization.actions import action_for
 from localization.cases import Case
 from localization.evidence import EvidenceStore
-from localization.incidents import Told, closing, compose, is_material, tell
+from localization.incidents import Told, closing, closing_merged, compose, is_material, tell
 from localization.troubles import Trouble, find_troubles
 from localization.verdict import Verdict
 from schemas.diagnosis import Action, Candidate, Incident
 from schemas.folding import Emission
 from schemas.ids import content_id
 from schemas.instants import micros
+
+SILENCES = ("agent_missing", "collector_gap")
 
 
 @dataclass(slots=True)
@@ -50,7 +52,7 @@ class MonitorCases:
         self.seen_us[key] = t_us
         if before is None:
             self.told[key] = incident
-            return [tell(told, incident)]
+            return [tell(told, incident), *self._take_back(incident, told, t_us)]
         if len(incident.trace) <= len(before.trace):
             return []
         now = msgspec.structs.replace(
@@ -65,6 +67,15 @@ class MonitorCases:
             return []
         self.told[key] = now
         return [tell(told, now)]
+
+    def _take_back(self, incident: Incident, told: Told, t_us: int) -> list[Emission]:
+        """An agent that says that it starved explains its own silence: what was told of that is the same trouble."""
+        if incident.kind != "agent_starved":
+            return []
+        same = [key for key in (f"{kind} {incident.component}" for kind in SILENCES) if key in self.told]
+        for key in same:
+            del self.seen_us[key]
+        return [tell(told, closing_merged(self.told.pop(key), incident.incident, t_us)) for key in same]
 
     def close_quiet(self, told: Told, t_us: int, quiet_s: float) -> list[Emission]:
         """Troubles that were not seen for the quiet time are over."""

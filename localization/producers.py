@@ -61,10 +61,11 @@ class Stream:
 
 @dataclass(slots=True)
 class Producers:
-    """All streams that localization reads itself, and the newest health of each agent."""
+    """All streams that localization reads itself, each agent's newest health, and the last that said starved."""
 
     streams: dict[tuple[str, str], Stream] = field(default_factory=dict)
     health: dict[str, AgentHealth] = field(default_factory=dict)
+    starved: dict[str, AgentHealth] = field(default_factory=dict)
     agent_of: dict[str, str] = field(default_factory=dict)
 
     def hear(self, topic: str, value: Message) -> None:
@@ -82,6 +83,8 @@ class Producers:
 
     def _note(self, value: AgentHealth) -> None:
         """Keeps the newest health; a farewell takes back nothing: who was starved and then stops, was starved."""
+        if is_starved(value):
+            self.starved[value.agent] = value
         known = self.health.get(value.agent)
         if value.state != "stopping" or known is None or not is_starved(known):
             self.health[value.agent] = value

@@ -17,7 +17,7 @@ import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.echoes import Echoes
-from localization.faults import Fault, explained_by, follow
+from localization.faults import RECOVERY_NATS, Fault, explained_by, follow
 from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, TrainWindow
 from localization.modes import MODES
 from localization.parameters import LocalizationParameters
@@ -77,6 +77,10 @@ class FabricWatch:
     def active(self) -> list[Fault]:
         """Faults that are not over."""
         return [fault for fault in self.faults if fault.over_us is None]
+
+    def has_recovered(self, suspects: list[Suspect]) -> bool:
+        """Whether trains cross all of these suspects unharmed again."""
+        return all(fault.recovery >= RECOVERY_NATS for fault in self.active() if fault.suspect in suspects)
 
     def losses_on(self, suspects: list[Suspect]) -> Iterator[tuple[str, str, int]]:
         """Source, destination and lost packets of each lossy train that crossed a faulty suspect since its fault."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
@@ -9,7 +11,7 @@ from localization.actions import SLOW_STEADY_US, STEADY_US, held_back
 from schemas.diagnosis import Action, Incident
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
-from schemas.telemetry import SwitchQueues
+from schemas.telemetry import AgentHealth, SwitchQueues
 from tests.small_fabric import (
     BEGIN_US,
     WELL,
@@ -30,7 +32,7 @@ from tests.small_fabric import (
 UPLINK = "leaf-1-0/up0"
 
 
-def told(seconds: int, effect: Effect, *more: list[Message]) -> list[Incident]:
+def told(seconds: int, effect: Effect, *more: Sequence[Message]) -> list[Incident]:
     """The last word on each incident."""
     messages: list[Message] = [fabric_map(), endpoint_map(), *probe_results(seconds, effect)]
     return last_words(run(by_time([*messages, *(message for part in more for message in part)])))
@@ -102,6 +104,26 @@ def test_an_agent_that_comes_back_was_missing_and_the_host_is_not_blamed_afterwa
     beats = [m for m in health(110) if m.agent != "c3" or not 30 < (m.t_us - BEGIN_US) / SECOND_US <= 60]
     found = told(110, away, beats)
     assert [(incident.kind, incident.component) for incident in found] == [("agent_missing", "agent:c3")]
+
+
+def test_an_agent_that_was_stopped_and_says_so_is_one_trouble_also_when_it_is_long_well_again() -> None:
+    def away(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        if not 30 < second <= 40:
+            return WELL
+        return Suffers(silent=True) if "c3/" in src else Suffers(loss=1.0) if "c3/" in dst else WELL
+
+    def says(message: AgentHealth) -> AgentHealth | None:
+        second = (message.t_us - BEGIN_US) / SECOND_US
+        if message.agent != "c3" or not 30 < second <= 46:
+            return message
+        return None if second <= 40 else msgspec.structs.replace(message, state="starved")
+
+    beats: list[Message] = [said for message in health(110) if (said := says(message)) is not None]
+    found = told(110, away, beats)
+    starved = next(incident for incident in found if incident.kind == "agent_starved")
+    others = [incident for incident in found if incident is not starved]
+    assert {incident.kind for incident in found} <= {"agent_starved", "agent_missing", "collector_gap"}
+    assert all(starved.incident in incident.action.why for incident in others)
 
 
 def test_a_container_that_falls_silent_and_is_then_off_the_map_has_crashed() -> None:
