@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 import yaml
 
-from schemas import control, diagnosis, maps, probing, skeletons, telemetry
+from schemas import alerting, control, diagnosis, maps, probing, skeletons, telemetry
 from schemas.envelope import Value
 
 DEAD_LETTERS = "-dlq"
@@ -30,7 +30,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     topic: str
     description: str
     value: str
-    key: Literal["job", "fabric", "incident", "source", "key"]
+    key: Literal["job", "fabric", "incident", "page", "source", "key"]
     producers: tuple[str, ...]
     consumers: tuple[str, ...]
     cleanup: Literal["delete", "compact"]
@@ -78,6 +78,7 @@ VALUE_TYPES: dict[str, type[Value]] = {
         diagnosis.JobSuspects,
         diagnosis.Incident,
         diagnosis.OperatorFeedback,
+        alerting.AlertDelivery,
         control.Tick,
         control.DeadLetter,
     )
