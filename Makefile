@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint incidents docs-reference clean
+.PHONY: help demo test lint incidents docs-reference site clean
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 BIN := .venv/bin
@@ -32,6 +32,9 @@ incidents: .venv/embedded.stamp ## make the bundled incidents again
 docs-reference: .venv/embedded.stamp ## write the generated reference pages and JSON Schemas
 	$(BIN)/python -m skeletonhunter.reference
 
+site: .venv/docs.stamp ## build the documentation as a site in build/site; a link that leads nowhere is an error
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs build/site
+
 clean: ## remove the environment and everything that was built
 	rm -rf .venv build dist .demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
@@ -55,4 +58,9 @@ endif
 .venv/dev.stamp: .venv/embedded.stamp
 	@echo "Installing the tools for development into .venv"
 	@$(PIP) install --quiet --editable '.[embedded,dev]'
+	@touch $@
+
+.venv/docs.stamp: .venv/embedded.stamp
+	@echo "Installing what the documentation needs into .venv"
+	@$(PIP) install --quiet --editable '.[embedded,docs]'
 	@touch $@
