@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from skeletonhunter.evaluation.ablations import EvidenceName
+    from skeletonhunter.evaluation.selection import Selection
     from skeletonhunter.evaluation.session import Evaluation, EvaluationRequest
     from streams.parameters import Parameters
+
+
+class Evidence(Enum):
+    """What ``--without`` may take away; the same words as ``skeletonhunter.evaluation.ablations.EvidenceName``."""
+
+    value: EvidenceName
+    FLOW_TABLES = "flow-tables"
+    QUEUES = "queues"
+    DEVICE_EVENTS = "device-events"
+    HEALTHY_PAIRS = "healthy-pairs"
 
 
 def evaluate(
@@ -19,6 +32,18 @@ def evaluate(
     workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one per core).")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Only ids that hold this text; may be repeated.")] = None,
     skip: Annotated[list[str] | None, typer.Option(help="No ids that hold this text; may be repeated.")] = None,
+    subjects: Annotated[
+        str | None, typer.Option(help="Only these, with commas: ids, names (gid_change) or families (monitor).")
+    ] = None,
+    sizes: Annotated[str | None, typer.Option(help="Only fabrics of these sizes, with commas: s, m, l.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Only these seeds, such as 1-3,7.")] = None,
+    part: Annotated[
+        str | None, typer.Option(help="Only one of several equal parts, such as 1/4; results add up in one folder.")
+    ] = None,
+    without: Annotated[
+        list[Evidence] | None,
+        typer.Option(help="Also diagnose the same recordings without this evidence; may be repeated."),
+    ] = None,
     cases: Annotated[
         Path | None, typer.Option(help="Instead: count found faults and false blames on the recordings in this folder.")
     ] = None,
@@ -42,6 +67,7 @@ def evaluate(
     from skeletonhunter.cli import InputError
     from skeletonhunter.cli.printing import need_matplotlib
     from skeletonhunter.cli.skeleton_figures import complain_of_skeletons, judge_skeletons
+    from skeletonhunter.evaluation.selection import Selection, SelectionError, select
     from skeletonhunter.evaluation.session import EvaluationRequest
     from skeletonhunter.evaluation.skeletons.campaign import SkeletonRequest
     from skeletonhunter.evaluation.tolerances import BUNDLED, TolerancesError
@@ -50,7 +76,7 @@ def evaluate(
 
     if plots:
         need_matplotlib()
-    filters = (tuple(only or ()), tuple(skip or ()))
+    filters = Selection(tuple(only or ()), tuple(skip or ()))
     processes = workers or os.cpu_count() or 1
     try:
         parameters = load_settings(config, os.environ).parameters
@@ -58,34 +84,33 @@ def evaluate(
             _count_cases(cases, parameters, processes, filters, as_json)
             return
         if traces:
-            judged = SkeletonRequest(traces, parameters, processes, simulated, beside, *filters)
+            judged = SkeletonRequest(traces, parameters, processes, simulated, beside, filters.only, filters.skip)
             complain_of_skeletons(judge_skeletons(judged, table, as_json), tolerances, bless)
             return
-        request = EvaluationRequest("quick" if quick else "full", output, processes, parameters, *filters)
-        outcome = _run(request)
+        chosen = select(filters, subjects, sizes, seeds, part)
+        request = EvaluationRequest("quick" if quick else "full", output, processes, parameters, chosen)
+        outcome = _run(request, tuple(each.value for each in without or ()))
         _show(outcome, as_json, table)
         if plots:
             _draw(request, outcome, plots)
         _complain(request, outcome, tolerances or BUNDLED, bless)
-    except (RecordingError, SettingsError, TolerancesError) as error:
+    except (RecordingError, SelectionError, SettingsError, TolerancesError) as error:
         raise InputError(str(error)) from error
 
 
-def _count_cases(
-    folder: Path, parameters: Parameters, workers: int, filters: tuple[tuple[str, ...], tuple[str, ...]], as_json: bool
-) -> None:
+def _count_cases(folder: Path, parameters: Parameters, workers: int, filters: Selection, as_json: bool) -> None:
     from skeletonhunter.cli.printing import print_json, progress_bar
     from skeletonhunter.evaluation.cases import cases_as_json, count_cases, recordings_below
-    from skeletonhunter.evaluation.session import wanted
+    from skeletonhunter.evaluation.selection import wanted
     from skeletonhunter.evaluation.terminal import print_blames
 
-    paths = [path for path in recordings_below(folder) if wanted(path.name, *filters)]
+    paths = [path for path in recordings_below(folder) if wanted(path.name, filters.only, filters.skip)]
     with progress_bar("cases", len(paths)) as progress:
         counts = count_cases(paths, parameters, workers, progress)
     print_json(cases_as_json(counts)) if as_json else print_blames(counts)
 
 
-def _run(request: EvaluationRequest) -> Evaluation:
+def _run(request: EvaluationRequest, without: tuple[EvidenceName, ...]) -> Evaluation:
     from skeletonhunter.cli import InputError
     from skeletonhunter.cli.printing import progress_bar
     from skeletonhunter.evaluation.results import ScenarioResult
@@ -94,7 +119,7 @@ def _run(request: EvaluationRequest) -> Evaluation:
 
     total = len(request.scenarios())
     if not total:
-        raise InputError(f"no scenario of the {request.campaign} campaign is left by --only and --skip")
+        raise InputError(f"no scenario of the {request.campaign} campaign is left by{request.selection.text}")
     done = 0
     with progress_bar(f"{request.campaign} campaign", total) as progress:
 
@@ -103,7 +128,7 @@ def _run(request: EvaluationRequest) -> Evaluation:
             done += 1
             progress(done)
 
-        return evaluate(request, PipelineBench(request.parameters), finished)
+        return evaluate(request, PipelineBench(request.parameters, without), finished)
 
 
 def _show(outcome: Evaluation, as_json: bool, table: Path | None) -> None:

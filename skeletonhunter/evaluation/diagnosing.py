@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from schemas.envelope import Value
+from skeletonhunter.evaluation.ablations import EvidenceName, blinded
 from skeletonhunter.evaluation.reading import collector_of, truth_of
 from skeletonhunter.evaluation.running import Diagnosis
 from skeletonhunter.recordings.reader import Recording
@@ -12,8 +13,12 @@ from skeletonhunter.replaying.local import LocalReplay, Observer
 from streams.parameters import Parameters
 
 
-def diagnose(path: Path, parameters: Parameters, observers: tuple[Observer, ...] = ()) -> Diagnosis:
+def diagnose(
+    path: Path, parameters: Parameters, observers: tuple[Observer, ...] = (), without: EvidenceName | None = None
+) -> Diagnosis:
     """Replays the recording through all stages in this process, in event time; ``observers`` see every message.
+
+    ``without``: evidence that the engines do not get to see. Truth and facts are of the whole recording.
 
     Raises:
         RecordingError: the recording is wrong or has no truth.
@@ -25,5 +30,6 @@ def diagnose(path: Path, parameters: Parameters, observers: tuple[Observer, ...]
         def observe(_topic: str, _key: str, _arrival_us: int, value: Value) -> None:
             collector.observe(value)
 
-        outcome = LocalReplay(parameters, observers=(observe, *observers)).run(recording)
+        replay = LocalReplay(parameters, observers=(observe, *observers))
+        outcome = blinded(replay, without).run(recording)
     return Diagnosis(tuple(outcome.updates), collector.facts(), truth)

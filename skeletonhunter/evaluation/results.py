@@ -6,11 +6,13 @@ the run stand in ``run`` and nowhere else, so two runs of the same code differ i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from skeletonhunter.evaluation.ablations import EvidenceName
 from skeletonhunter.scoring import Score
 
 
@@ -24,11 +26,12 @@ class RunStamp(Struct, frozen=True, kw_only=True):
 
 
 class ScenarioResult(Struct, frozen=True, kw_only=True):
-    """The score of a scenario, or the error that kept it from having one."""
+    """The score of a scenario, or the error that kept it from having one. ``ablated``: scores without some evidence."""
 
     scenario: str
     fingerprint: str
     score: Score | None = None
+    ablated: dict[EvidenceName, Score] = {}
     error: str | None = None
     run: RunStamp | None = None
 
@@ -41,13 +44,15 @@ class ResultStore:
         self.fingerprint = fingerprint
         folder.mkdir(parents=True, exist_ok=True)
 
-    def load(self, scenario: str) -> ScenarioResult | None:
-        """The stored result; null if there is none, or one of other code or parameters, or one that failed."""
+    def load(self, scenario: str, without: Sequence[EvidenceName] = ()) -> ScenarioResult | None:
+        """The stored result; null if there is none, or one of other code or parameters, or one that failed, or one that
+        lacks a score ``without`` some evidence."""
         try:
             result = msgspec.json.decode((self.folder / f"{scenario}.json").read_bytes(), type=ScenarioResult)
         except (FileNotFoundError, msgspec.MsgspecError):
             return None  # a half-written or outdated file is as good as none: the scenario is run again
-        return result if result.fingerprint == self.fingerprint and result.error is None else None
+        known = result.fingerprint == self.fingerprint and result.error is None
+        return result if known and result.ablated.keys() >= set(without) else None
 
     def save(self, result: ScenarioResult) -> None:
         """Stores a result; whoever reads at the same time sees the old one or the new one."""

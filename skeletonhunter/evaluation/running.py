@@ -18,9 +18,10 @@ from typing import NamedTuple, Protocol
 
 from schemas.diagnosis import Incident
 from schemas.truth import Truth
+from skeletonhunter.evaluation.ablations import EvidenceName
 from skeletonhunter.evaluation.results import ResultStore, RunStamp, ScenarioResult
 from skeletonhunter.evaluation.scenarios import Scenario
-from skeletonhunter.scoring import RecordingFacts, score
+from skeletonhunter.scoring import RecordingFacts, Score, score
 
 
 class Diagnosis(NamedTuple):
@@ -32,13 +33,20 @@ class Diagnosis(NamedTuple):
 
 
 class Workbench(Protocol):
-    """What a campaign needs to be able to do. Picklable: each process has its own."""
+    """What a campaign needs to be able to do. Picklable: each process has its own.
+
+    ``without``: evidence that is also taken away, one after the other, from what the engines see of each recording.
+    """
+
+    @property
+    def without(self) -> tuple[EvidenceName, ...]:
+        """In the order of the report."""
 
     def simulate(self, scenario: Scenario, folder: Path) -> Path:
         """Writes the scenario's recording below ``folder`` and returns its path."""
 
-    def diagnose(self, recording: Path) -> Diagnosis:
-        """Runs the engines over a recording."""
+    def diagnose(self, recording: Path, without: EvidenceName | None = None) -> Diagnosis:
+        """Runs the engines over a recording, with all evidence or without some."""
 
 
 Finished = Callable[[ScenarioResult], None]
@@ -48,7 +56,8 @@ def run_campaign(
     scenarios: Sequence[Scenario], workbench: Workbench, store: ResultStore, workers: int, finished: Finished
 ) -> tuple[ScenarioResult, ...]:
     """Results of all scenarios, in their order; ``finished`` is told of each as it is known."""
-    known = {scenario.id: result for scenario in scenarios if (result := store.load(scenario.id)) is not None}
+    stored = (store.load(scenario.id, workbench.without) for scenario in scenarios)
+    known = {result.scenario: result for result in stored if result is not None}
     for result in known.values():
         finished(result)
     missing = [scenario for scenario in scenarios if scenario.id not in known]
@@ -80,8 +89,8 @@ def run_scenario(scenario: Scenario, workbench: Workbench, fingerprint: str) -> 
     try:
         recording = workbench.simulate(scenario, folder)
         simulated = time.perf_counter()
-        diagnosis = workbench.diagnose(recording)
-        verdict = score(diagnosis.truth, diagnosis.incidents, diagnosis.facts)
+        verdict = _score(workbench.diagnose(recording))
+        ablated = {name: _score(workbench.diagnose(recording, name)) for name in workbench.without}
     except Exception as error:  # whatever a scenario does, the campaign goes on and reports it
         reason = f"{type(error).__name__}: {error}"
         return ScenarioResult(scenario=scenario.id, fingerprint=fingerprint, error=reason)
@@ -94,4 +103,8 @@ def run_scenario(scenario: Scenario, workbench: Workbench, fingerprint: str) -> 
         diagnose_s=round(ended - simulated, 3),
         cpu_s=round(time.process_time() - worked, 3),
     )
-    return ScenarioResult(scenario=scenario.id, fingerprint=fingerprint, score=verdict, run=stamp)
+    return ScenarioResult(scenario=scenario.id, fingerprint=fingerprint, score=verdict, ablated=ablated, run=stamp)
+
+
+def _score(diagnosis: Diagnosis) -> Score:
+    return score(diagnosis.truth, diagnosis.incidents, diagnosis.facts)

@@ -6,8 +6,7 @@ equal for equal code and parameters, whenever and however fast it was run).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -17,6 +16,7 @@ from skeletonhunter.evaluation.reporting import CampaignReport, report
 from skeletonhunter.evaluation.results import ResultStore, ScenarioResult
 from skeletonhunter.evaluation.running import Finished, Workbench, run_campaign
 from skeletonhunter.evaluation.scenarios import CampaignName, Scenario, campaign
+from skeletonhunter.evaluation.selection import Selection
 from skeletonhunter.evaluation.tables import markdown
 from skeletonhunter.evaluation.tolerances import Regression, bless, read_tolerances, regressions
 from streams.parameters import Parameters
@@ -24,28 +24,22 @@ from streams.parameters import Parameters
 
 @dataclass(frozen=True)
 class EvaluationRequest:
-    """What to run. ``only`` and ``skip`` are parts of scenario ids; a part of a campaign is not held to tolerances."""
+    """What to run; a part of a campaign is not held to tolerances."""
 
     campaign: CampaignName
     output: Path
     workers: int
     parameters: Parameters
-    only: tuple[str, ...] = ()
-    skip: tuple[str, ...] = ()
+    selection: Selection = field(default_factory=Selection)
 
     @property
     def whole(self) -> bool:
         """Whether the campaign is run as a whole."""
-        return not self.only and not self.skip
+        return self.selection.whole
 
     def scenarios(self) -> tuple[Scenario, ...]:
         """The scenarios asked for, in the campaign's order."""
-        return tuple(scenario for scenario in campaign(self.campaign) if wanted(scenario.id, self.only, self.skip))
-
-
-def wanted(name: str, only: Sequence[str], skip: Sequence[str]) -> bool:
-    """Whether the name holds one of ``only`` (empty = any) and none of ``skip``."""
-    return (not only or any(part in name for part in only)) and not any(part in name for part in skip)
+        return self.selection.of(campaign(self.campaign))
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,7 @@ def evaluate(request: EvaluationRequest, workbench: Workbench, finished: Finishe
     mark = fingerprint(request.parameters)
     store = ResultStore(request.output / "scenarios", mark)
     results = run_campaign(request.scenarios(), workbench, store, request.workers, finished)
-    summary = report(request.campaign, mark, results)
+    summary = report(request.campaign, mark, results, request.selection.text)
     time = request.parameters.time
     page = markdown(summary, time.lateness_s + time.slack_s)
     (request.output / "results.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=1) + b"\n")

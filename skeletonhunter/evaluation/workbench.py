@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from skeletonhunter.evaluation.ablations import EvidenceName
 from skeletonhunter.evaluation.diagnosing import diagnose
 from skeletonhunter.evaluation.running import Diagnosis
 from skeletonhunter.evaluation.scenarios import Scenario
@@ -18,6 +19,7 @@ class PipelineBench(Struct, frozen=True):
     """The workbench of ``evaluate``: the whole pipeline with one set of parameters."""
 
     parameters: Parameters
+    without: tuple[EvidenceName, ...] = ()
 
     def simulate(self, scenario: Scenario, folder: Path) -> Path:
         """Writes the scenario's recording below ``folder`` and returns its path."""
@@ -25,6 +27,6 @@ class PipelineBench(Struct, frozen=True):
         simulate_recording(scenario_of(scenario.subject, scenario.size, scenario.seed), path, self.parameters)
         return path
 
-    def diagnose(self, recording: Path) -> Diagnosis:
-        """Runs the engines over a recording."""
-        return diagnose(recording, self.parameters)
+    def diagnose(self, recording: Path, without: EvidenceName | None = None) -> Diagnosis:
+        """Runs the engines over a recording, with all evidence or without some."""
+        return diagnose(recording, self.parameters, without=without)

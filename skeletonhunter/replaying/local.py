@@ -39,12 +39,17 @@ PROGRESS_EVERY = 500
 
 @dataclass(slots=True)
 class LocalReplay:
-    """One replay. ``observers`` see every good message in the order in which it counts; ``pace`` slows it down."""
+    """One replay. ``observers`` see every good message in the order in which it counts; ``pace`` slows it down.
+
+    ``left_out``: topics that are not read; ``prepare`` may change the pipeline before it begins.
+    """
 
     parameters: Parameters
     stages: tuple[str, ...] = tuple(STAGES)
     pace: Pace = field(default_factory=lambda: Pace(None))
     observers: tuple[Observer, ...] = ()
+    left_out: frozenset[str] = frozenset()
+    prepare: Callable[[LocalPipeline], None] = lambda _: None
     outcome: ReplayOutcome = field(default_factory=ReplayOutcome)
 
     def run(self, recording: Recording, progress: Progress = quiet) -> ReplayOutcome:
@@ -54,12 +59,13 @@ class LocalReplay:
             RecordingError: the recording is wrong.
         """
         pipeline = LocalPipeline(self.parameters, self._take, self.stages)
+        self.prepare(pipeline)
         derived = {topic for name in self.stages for topic in STAGES[name].outputs} | {"ticks"}
         clock = EventClock()
         with without_collector():
             for line in recording.lines():
                 self.outcome.messages += 1
-                if line.topic not in derived:
+                if line.topic not in derived and line.topic not in self.left_out:
                     self._feed(recording, line, pipeline, clock)
                 if self.outcome.messages % PROGRESS_EVERY == 0:
                     progress(self.outcome.messages)

@@ -15,13 +15,15 @@ from skeletonhunter.scoring.verdicts import AlarmVerdict, Cause, FaultVerdict, S
 
 
 class DetectionFigures(Struct, frozen=True, kw_only=True):
-    """Was there an alarm, and only then? ``false_alarms`` per pair-hour. ``duplicates``: further alarms that name the
-    same fault; ``retracted``: incidents that blamed the network at first and not at last."""
+    """Was there an alarm, and only then? Recall: of faults that probes can see, of all, of those that none can see.
+    ``false_alarms`` per pair-hour. ``duplicates``: further alarms that name the same fault; ``retracted``: incidents
+    that blamed the network at first and not at last."""
 
     alarms: int
     precision: Share
     recall: Share
     recall_with_unreachable: Share
+    recall_unreachable: Share
     false_alarms: Rate
     false_by_cause: dict[str, int]
     duplicates: int
@@ -41,6 +43,7 @@ class LocalizationFigures(Struct, frozen=True, kw_only=True):
     located: Share
     named: Share
     named_with_unreachable: Share
+    named_unreachable: Share
 
 
 class DelayFigures(Struct, frozen=True, kw_only=True):
@@ -120,6 +123,7 @@ def _detection(
         precision=share_of(alarm.standing == "right" for alarm in alarms),
         recall=share_of(bool(fault.alarms) for fault in faults if fault.in_reach),
         recall_with_unreachable=share_of(bool(fault.alarms) for fault in faults),
+        recall_unreachable=share_of(bool(fault.alarms) for fault in faults if not fault.in_reach),
         false_alarms=rate_of(len(false), sum(score.pair_hours for score in scores)),
         false_by_cause={cause: sum(alarm.cause == cause for alarm in false) for cause in causes},
         duplicates=sum(_repeats(score) for score in scores),
@@ -145,6 +149,7 @@ def _localization(alarms: Sequence[AlarmVerdict], faults: Sequence[FaultVerdict]
         located=share_of(alarm.kind == "network_fault" and alarm.component is not None for alarm in right),
         named=share_of(bool(fault.naming) for fault in faults if fault.in_reach),
         named_with_unreachable=share_of(bool(fault.naming) for fault in faults),
+        named_unreachable=share_of(bool(fault.naming) for fault in faults if not fault.in_reach),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from skeletonhunter.evaluation.cases import recordings_below
 from skeletonhunter.evaluation.fingerprint import fingerprint
-from skeletonhunter.evaluation.session import wanted
+from skeletonhunter.evaluation.selection import wanted
 from skeletonhunter.evaluation.skeletons.drawing_jobs import PAPER_JOBS
 from skeletonhunter.evaluation.skeletons.simulated import try_jobs
 from skeletonhunter.evaluation.skeletons.summary import SkeletonReport, summarize

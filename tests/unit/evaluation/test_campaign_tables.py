@@ -44,3 +44,11 @@ def test_what_was_missed_and_mistaken_is_listed(tmp_path: Path) -> None:
 
 def test_failed_scenarios_are_listed(tmp_path: Path) -> None:
     assert "RuntimeError: the simulator broke" in page(tmp_path, Scenario(SUBJECTS[0], "s", 99))
+
+
+def test_the_whole_matrix_stands_in_the_page_by_number(tmp_path: Path) -> None:
+    rows = [line.split(" | ") for line in page(tmp_path).splitlines() if " bond_error | " in line and line[2:4] == "10"]
+    (row,) = rows
+    assert len(row) == 1 + 19 + 2  # the name, the issues, no issue, missed
+    assert row[11].strip() == "1"  # bond_error is said to be issue 11, gid_change
+    assert sum(cell.strip(" |").isdigit() for cell in row[1:]) == 1

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from skeletonhunter.evaluation.scenarios import SUBJECTS
-from skeletonhunter.evaluation.session import EvaluationRequest, compare, evaluate, wanted
+from skeletonhunter.evaluation.selection import Selection, wanted
+from skeletonhunter.evaluation.session import EvaluationRequest, compare, evaluate
 from streams.parameters import Parameters
 from tests.unit.evaluation.bench import KnownBench
 
@@ -27,7 +28,7 @@ def test_report_files_are_the_same_after_a_second_run(tmp_path: Path) -> None:
 
 
 def test_only_and_skip_choose_by_parts_of_ids(tmp_path: Path) -> None:
-    chosen = request(tmp_path, only=("issue-0", "control-"), skip=("congested",))
+    chosen = request(tmp_path, selection=Selection(only=("issue-0", "control-"), skip=("congested",)))
     names = {scenario.subject for scenario in chosen.scenarios()}
     assert names == {*(subject for subject in SUBJECTS if subject.startswith("issue-0")), "control-healthy"}
     assert not chosen.whole
@@ -53,7 +54,7 @@ def test_accepted_figures_are_compared_with_next_time(tmp_path: Path) -> None:
 def test_a_part_of_a_campaign_is_held_to_nothing_and_changes_nothing(tmp_path: Path, accept: bool) -> None:
     file = tmp_path / "tolerances.toml"
     file.write_text(EMPTY + '[quick]\n"overall.detection.recall.share" = 1.0\n')
-    asked = request(tmp_path / "run", only=("gid_change",))
+    asked = request(tmp_path / "run", selection=Selection(only=("gid_change",)))
     summary = evaluate(asked, KnownBench(), lambda _: None).report
     before = file.read_text()
     assert compare(asked, summary, file, accept) == []
