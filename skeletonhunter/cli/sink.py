@@ -49,7 +49,9 @@ def _run(settings: Settings, migrate: bool) -> SinkCounts:
     from tenacity import RetryError
 
     from skeletonhunter.sinks.clickhouse_sink import GROUP, ClickHouseSink, SinkCounts
+    from skeletonhunter.sinks.connection import database_of, is_embedded
     from skeletonhunter.sinks.kafka_source import KafkaSource
+    from skeletonhunter.sinks.rollups import refresh
     from skeletonhunter.sinks.rows import STORED_TOPICS
     from skeletonhunter.sinks.running import ready_database, stopped_by_signals
 
@@ -59,8 +61,11 @@ def _run(settings: Settings, migrate: bool) -> SinkCounts:
             with ready_database(settings.clickhouse, stop, migrate) as client:
                 source = KafkaSource(settings.kafka, GROUP, STORED_TOPICS)
                 try:
-                    return ClickHouseSink(source, settings, client, stop).run()
+                    counts = ClickHouseSink(source, settings, client, stop).run()
                 finally:
                     source.close()
+                if is_embedded(settings.clickhouse.dsn):
+                    refresh(client, database_of(settings.clickhouse))
+                return counts
         except RetryError:
             return SinkCounts()  # told to stop before ClickHouse was there

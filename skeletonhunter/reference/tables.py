@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skeletonhunter.migrations.catalogue import Column, Table, View, tables, views
+from skeletonhunter.migrations.catalogue import Column, Rollup, Table, View, rollups, tables, views
 
 _INTRODUCTION = """# Tables and views
 
@@ -14,7 +14,9 @@ migrations; `skeletonhunter migrate --dry-run` prints their SQL.
 - `t_us` is the exact instant, microseconds since the Unix epoch; `time` is the same as a date. NULL is unknown, never
   zero.
 - Retention counts from `inserted_at`, when the row was written, so rows of an old recording stay as long as new ones.
-- Every table ends with the same columns of provenance; they are listed once, [below](#provenance)."""
+- Every table ends with the same columns of provenance; they are listed once, [below](#provenance).
+- A roll-up is a table made of others by a materialized view that is refreshed every minute: what came again or late is
+  worked out anew. Read it with `FINAL`, too."""
 
 _PROVENANCE = frozenset(
     (
@@ -29,11 +31,16 @@ def tables_page() -> str:
     parts = [_INTRODUCTION, _overview(), "## Provenance", _columns(_shared(tables()[0]))]
     parts += [_table(table) for table in tables()]
     parts += [_view(view) for view in views()]
+    parts += [_rollup(rollup) for rollup in rollups()]
     return "\n\n".join(parts) + "\n"
 
 
 def _overview() -> str:
-    rows = [f"| [`{each.name}`](#{each.name}) | table | {each.comment} |" for each in tables()]
+    made = {rollup.table for rollup in rollups()}
+    rows = [
+        f"| [`{each.name}`](#{each.name}) | {'roll-up' if each.name in made else 'table'} | {each.comment} |"
+        for each in tables()
+    ]
     rows += [f"| [`{each.name}`](#{each.name}) | view | {each.comment} |" for each in views()]
     return "\n".join(["## Overview", "", "| name | kind | what a row is |", "|---|---|---|", *rows])
 
@@ -59,3 +66,8 @@ def _origin(column: Column) -> str:
 
 def _view(view: View) -> str:
     return "\n\n".join([f"## {view.name}", view.comment, f"```sql\n{view.query}\n```"])
+
+
+def _rollup(rollup: Rollup) -> str:
+    words = f"Every minute, what this gives is appended to [`{rollup.table}`](#{rollup.table})."
+    return "\n\n".join([f"## {rollup.name}", words, f"```sql\n{rollup.query}\n```"])

@@ -64,6 +64,11 @@ def json_text(values: Iterable[object]) -> pl.Series:
     return text(_JSON.encode(value).decode() for value in values)
 
 
+def json_or_null(values: Iterable[object]) -> pl.Series:
+    """Structured values as JSON; None is null."""
+    return text(None if value is None else _JSON.encode(value).decode() for value in values)
+
+
 def _plain(item: Any) -> Any:
     """Values that were made in this process may hold numpy arrays and scalars."""
     return item.tolist()

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from schemas.maps import Parallelism
-from skeletonhunter.sinks.columns import Batch, Columns, json_text, lists, real, text, whole
+from schemas.probing import ProbePlan
+from skeletonhunter.sinks.columns import Batch, Columns, flags, json_or_null, json_text, lists, real, text, whole
 
 Frames = dict[str, pl.DataFrame]
 
@@ -26,6 +27,7 @@ def endpoint_map(batch: Batch) -> Frames:
     rows = {name: text([getattr(endpoint, name) for endpoint in endpoints]) for name in _ENDPOINT_NAMES}
     rows["rail"] = whole([endpoint.rail for endpoint in endpoints])
     rows["rank"] = whole([endpoint.rank for endpoint in endpoints])
+    rows["withheld"] = text([endpoint.withheld for endpoint in endpoints])
     rows["endpoint_state"] = text([endpoint.state for endpoint in endpoints])
     whole_map = {
         "endpoints": whole(counts, pl.UInt32),
@@ -41,7 +43,11 @@ def fabric_map(batch: Batch) -> Frames:
     version = {"version": whole(value.version for value in values)}
     nodes = [node for value in values for node in value.nodes]
     links = [link for value in values for link in value.links]
-    node_rows = {"node": text([node.id for node in nodes]), "kind": text([node.kind for node in nodes])}
+    node_rows = {
+        "node": text([node.id for node in nodes]),
+        "kind": text([node.kind for node in nodes]),
+        "addresses": json_or_null(node.addresses for node in nodes),
+    }
     link_rows = {
         "link": text([link.id for link in links]),
         "a": text([link.a for link in links]),
@@ -106,8 +112,23 @@ def probe_plans(batch: Batch) -> Frames:
         "probe.sport": _part(probes, 3, pl.Int64),
         "excluded.endpoint": lists([each.endpoint for each in value.excluded] for value in values),
         "excluded.why": lists([each.why for each in value.excluded] for value in values),
+        **_how_to_probe(values),
     }
     return {"probe_plans": batch.frame(own)}
+
+
+def _how_to_probe(values: Sequence[ProbePlan]) -> Columns:
+    return {
+        "probes_per_slot": whole(value.probes_per_slot for value in values),
+        "alternate": flags(value.alternate for value in values),
+        "jitter_s": real(value.jitter_s for value in values),
+        "turns": json_or_null(value.turns for value in values),
+        "coverage": json_or_null(value.coverage for value in values),
+        "left_out_count": whole(value.left_out_count for value in values),
+        "left_out": json_or_null(value.left_out for value in values),
+        "extra": json_or_null(value.extra for value in values),
+        "suspects": lists(value.suspects for value in values),
+    }
 
 
 _ENDPOINT_NAMES = ("endpoint", "container", "host", "rnic", "vif", "ip", "gid", "switch_port")

@@ -33,6 +33,9 @@ def probe_results(batch: Batch) -> Frames:
         "responder_delay_us": real([train.responder_delay_us for train in trains]),
         "sport": whole([train.sport for train in trains], pl.UInt16),
         "path": lists([train.path for train in trains]),
+        "late": whole([train.late for train in trains]),
+        "timestamps": text([train.timestamps for train in trains]),
+        "reason": text([train.reason for train in trains]),
     }
     return {"probe_results": batch.frame(own, rows, [len(value.results) for value in values])}
 
@@ -82,9 +85,12 @@ def switch_queues(batch: Batch) -> Frames:
         "port": text([queue.port for queue, size in zip(queues, sizes, strict=True) for _ in range(size)]),
         "queue": text([str(queue.queue) for queue, size in zip(queues, sizes, strict=True) for _ in range(size)]),
     }
-    for name in ("depth_bytes", "ecn_marked", "pfc_rx", "pfc_tx", "dropped", "crc_errors"):
+    for name in ("depth_bytes", "ecn_marked", "pfc_rx", "pfc_tx", "dropped", "crc_errors", "received_us"):
         rows[name] = whole(_column(queues, name))
-    own = {"switch": text(value.switch for value in values)}
+    own = {
+        "switch": text(value.switch for value in values),
+        "software": text(value.software for value in values),
+    }
     counts = [sum(len(queue.t_us) for queue in value.ports) for value in values]
     return {"switch_queues": batch.frame(own, rows, counts)}
 

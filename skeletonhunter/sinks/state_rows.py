@@ -19,6 +19,7 @@ def flow_tables(batch: Batch) -> Frames:
         "rnic": text(value.rnic for value in values),
         "table": text(value.table for value in values),
         "complete": flags(value.complete for value in values),
+        "truncated": text(value.truncated for value in values),
     }
     rows = {
         "flow": text([flow.flow for flow in flows]),

@@ -9,6 +9,12 @@ import pytest
 from skeletonhunter.migrations import Migration, migrations
 
 
+REPEATABLE = (
+    r"CREATE TABLE IF NOT EXISTS |CREATE OR REPLACE VIEW |CREATE MATERIALIZED VIEW IF NOT EXISTS |ALTER TABLE \w+\n"
+)
+REPEATABLE_CLAUSE = r"ADD (COLUMN|INDEX) IF NOT EXISTS |MODIFY COLUMN "
+
+
 def test_numbers_run_without_a_hole() -> None:
     assert [migration.number for migration in migrations()] == list(range(1, len(migrations()) + 1))
 
@@ -17,7 +23,10 @@ def test_numbers_run_without_a_hole() -> None:
 def test_every_statement_may_run_twice(migration: Migration) -> None:
     assert migration.statements
     for statement in migration.statements:
-        assert re.match(r"CREATE TABLE IF NOT EXISTS |CREATE OR REPLACE VIEW ", statement), statement[:60]
+        assert re.match(REPEATABLE, statement), statement[:60]
+        if statement.startswith("ALTER"):
+            clauses = re.findall(r"^ {4}(\S.*)", statement, re.M)
+            assert all(re.match(REPEATABLE_CLAUSE, clause) for clause in clauses), clauses
 
 
 def test_statements_end_with_a_semicolon_at_the_end_of_a_line() -> None:
