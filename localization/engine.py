@@ -22,6 +22,7 @@ from localization.monitor import monitor_pass
 from localization.monitor_cases import MonitorCases
 from localization.overlay import overlay_pass
 from localization.parameters import LocalizationParameters
+from localization.requests import RequestBook, is_lacking, wishes_of
 from localization.scene import Scene
 from localization.search import look
 from localization.underlay import underlay_pass
@@ -40,6 +41,7 @@ class LocalizationState:
     store: EvidenceStore
     book: CaseBook
     told: Told
+    requests: RequestBook
     monitor: MonitorCases = field(default_factory=MonitorCases)
     fresh: list[Anomaly] = field(default_factory=list)
 
@@ -52,7 +54,7 @@ class LocalizationEngine:
 
     def start(self, key: str) -> LocalizationState:
         """The state before the first event of fabric ``key``."""
-        return LocalizationState(new_evidence(key, self.parameters), CaseBook(key), Told(key))
+        return LocalizationState(new_evidence(key, self.parameters), CaseBook(key), Told(key), RequestBook(key))
 
     def step(self, state: LocalizationState, event: Event) -> tuple[LocalizationState, Sequence[Emission]]:
         """See ``schemas.folding.Engine``."""
@@ -79,11 +81,22 @@ class LocalizationEngine:
         verdicts = {case.case: judge(case, store, ill, t_us) for case in due}
         for case in unite(book, store, verdicts):
             verdicts[case.case] = judge(case, store, ill, t_us)
+        state.requests.follow(store, t_us)
         for case in [case for case in book.cases if case.case in verdicts]:
             case.next_check_us = t_us + _pause_us(case, t_us)
-            emissions += report(case, verdicts[case.case], (store, state.told, state.monitor), t_us)
+            verdict = _asked_for(state, case, verdicts[case.case], (t_us, emissions))
+            emissions += report(case, verdict, (store, state.told, state.monitor), t_us)
         emissions += tell_merged(book, state.told, t_us)
         return emissions + state.monitor.close_quiet(state.told, t_us, self.parameters.quiet_s)
+
+
+def _asked_for(state: LocalizationState, case: Case, verdict: Verdict, into: tuple[int, list[Emission]]) -> Verdict:
+    """Asks for evidence that the verdict lacks; returns the verdict with what was asked for and what came of it."""
+    t_us, emissions = into
+    if is_lacking(verdict):
+        wishes = wishes_of(pairs_of(case, state.store), verdict, state.store, case.onset_us)
+        emissions += state.requests.ask(case.case, wishes, t_us)
+    return state.requests.noted(case.case, verdict, case.onset_us, t_us)
 
 
 def _is_over(case: Case, store: EvidenceStore) -> bool:

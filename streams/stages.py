@@ -108,7 +108,7 @@ STAGES: dict[StageName, Stage] = {
                 "pair-windows",
                 "switch-queues",
             ),
-            outputs=("incidents",),
+            outputs=("evidence-requests", "incidents"),
             upstream=("detection",),
             build=_localization,
         ),
