@@ -25,6 +25,7 @@ from collectors.observing import (
     Now,
     Observed,
     PlanFollower,
+    RequestReader,
     Saver,
     SelfReport,
     SelfReporting,
@@ -39,6 +40,7 @@ from schemas.diagnosis import Anomaly
 from schemas.envelope import Value
 from schemas.maps import EndpointMap, FabricMap
 from schemas.probing import ProbePlan
+from schemas.requests import EvidenceRequest
 
 log = logging.getLogger(__name__)
 
@@ -117,6 +119,8 @@ class Agent:
         """Tells the parts what was read from Kafka."""
         if isinstance(value, EndpointMap):
             self.take_map(value)
+        if isinstance(value, EvidenceRequest):
+            self.take_request(value)
         for part in self._parts:
             if isinstance(value, ProbePlan) and isinstance(part, PlanFollower):
                 part.take_plan(value)
@@ -124,6 +128,15 @@ class Agent:
                 part.take_fabric(value)
             elif isinstance(value, Anomaly) and isinstance(part, AnomalyReader):
                 part.take_anomaly(value)
+
+    def take_request(self, request: EvidenceRequest) -> None:
+        """Tells the parts what is asked of this host, unless an answer would come too late."""
+        if request.host != self.residents.host or self.loop.clocks().t_us > request.expires_us:
+            return
+        log.info("%s is asked for %s: %s", request.host, request.kind, request.reason)
+        for part in self._parts:
+            if isinstance(part, RequestReader):
+                part.take_request(request)
 
     def wants(self, reader: type) -> bool:
         """Whether any part is a reader of that kind."""

@@ -10,8 +10,10 @@ from collectors.events.devices import Devices
 from collectors.observing import SelfReport
 from collectors.rnic.placement import Placement
 from schemas.diagnosis import Anomaly
+from schemas.requests import EvidenceRequest
 
 DEVICES_S = 30.0
+LEAST_S = 5.0
 
 
 class Demandable(Protocol):
@@ -30,6 +32,21 @@ class DemandOnAnomaly:
     def take_anomaly(self, anomaly: Anomaly) -> None:
         """See ``AnomalyReader``."""
         if {anomaly.src, anomaly.dst} & {each.endpoint for each in self._placements()}:
+            self._asked.demand()
+
+
+class DemandOnRequest:
+    """Asks for flow tables when localization asks this host for them, at most once in ``LEAST_S``."""
+
+    def __init__(self, asked: Demandable, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._asked, self._clock_s = asked, clock_s
+        self._free_s = 0.0
+
+    def take_request(self, request: EvidenceRequest) -> None:
+        """See ``RequestReader``."""
+        now_s = self._clock_s()
+        if request.kind == "flow-tables" and now_s >= self._free_s:
+            self._free_s = now_s + LEAST_S
             self._asked.demand()
 
 

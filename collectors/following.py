@@ -1,9 +1,9 @@
-"""What do maps, plans and anomalies on Kafka say about this host? Read from their topics, as far as they matter here.
+"""What do maps, plans, anomalies and requests on Kafka say about this host? Read as far as they matter here.
 
 No consumer group: maps and plans are compacted, so each agent reads them from their beginning at start and then what is
 new. A map that does not name this host is not even parsed. Plans are taken of jobs that live here only; when a job
 appears the plans are read again from the beginning, because its plan may have passed by unread. The fabric's map is
-read only if somebody wants it, and so are anomalies, from now on.
+read only if somebody wants it, and so are anomalies and requests for evidence, from now on.
 
 Nothing here waits, and nobody is asked how many partitions there are: librdkafka leaves alone those that do not exist
 (and
@@ -28,6 +28,8 @@ from schemas.envelope import Value
 log = logging.getLogger(__name__)
 
 MAPS, PLANS, FABRIC, ANOMALIES = "endpoint-map", "probe-plans", "fabric-map", "anomalies"
+REQUESTS = "evidence-requests"
+FROM_NOW_ON = frozenset([ANOMALIES, REQUESTS])
 MOST_PARTITIONS = 64
 AT_A_TIME = 200
 OFFSET_BEGINNING, OFFSET_END = -2, -1
@@ -65,7 +67,8 @@ class Interests(Struct, frozen=True, kw_only=True):
             return key == self.fabric
         if key in self.residents.jobs():
             return True
-        return topic == MAPS and f'"{self.residents.host}"'.encode() in raw
+        is_named = f'"{self.residents.host}"'.encode() in raw
+        return is_named and (topic == MAPS or (topic == REQUESTS and key == self.fabric))
 
 
 class Follower:
@@ -104,7 +107,7 @@ class Follower:
 
     def _spots(self, topic: str) -> list[Any]:
         spot = self._kafka.TopicPartition
-        offset = OFFSET_END if topic == ANOMALIES else OFFSET_BEGINNING
+        offset = OFFSET_END if topic in FROM_NOW_ON else OFFSET_BEGINNING
         return [spot(self.prefix + topic, number, offset) for number in range(MOST_PARTITIONS)]
 
     def _understood(self, message: Any) -> Value | None:

@@ -19,6 +19,7 @@ from msgspec import Struct
 from schemas.diagnosis import Anomaly
 from schemas.maps import EndpointMap, FabricMap
 from schemas.probing import ProbePlan
+from schemas.requests import EvidenceRequest
 
 
 class Now(Struct, frozen=True):
@@ -112,6 +113,14 @@ class AnomalyReader(Protocol):
 
     def take_anomaly(self, anomaly: Anomaly) -> None:
         """It was found just now."""
+
+
+@runtime_checkable
+class RequestReader(Protocol):
+    """A part that can bring evidence that localization asks for: told each request to this host that holds still."""
+
+    def take_request(self, request: EvidenceRequest) -> None:
+        """It may answer, within its own limits."""
 
 
 @runtime_checkable

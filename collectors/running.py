@@ -20,11 +20,11 @@ import msgspec
 
 from collectors.agent import Agent
 from collectors.agent_settings import AgentSettings
-from collectors.following import ANOMALIES, FABRIC, MAPS, PLANS, Follower, Interests, consumer_config
+from collectors.following import ANOMALIES, FABRIC, MAPS, PLANS, REQUESTS, Follower, Interests, consumer_config
 from collectors.health import HealthPlan
 from collectors.kafka_producer import KafkaProducer
 from collectors.loop import Loop, Signals
-from collectors.observing import AnomalyReader, FabricReader
+from collectors.observing import AnomalyReader, FabricReader, RequestReader
 from collectors.publishing import Publisher
 from collectors.residents import Residents
 from collectors.spool import Spool
@@ -95,7 +95,8 @@ def build_agent(settings: AgentSettings, loop: Loop) -> tuple[Agent, Callable[[]
         agent.add(piece.part, piece.slow, piece.companions)
     if not kafka.follow:
         return agent, lambda: None
-    topics = (MAPS, PLANS, *[FABRIC] * agent.wants(FabricReader), *[ANOMALIES] * agent.wants(AnomalyReader))
+    asked = ((FABRIC, FabricReader), (ANOMALIES, AnomalyReader), (REQUESTS, RequestReader))
+    topics = (MAPS, PLANS, *(topic for topic, reader in asked if agent.wants(reader)))
     interests = Interests(residents=residents, fabric=who.fabric, topics=topics)
     follower = Follower(interests, kafka.prefix, consumer_config(kafka.url, kafka.fetch_wait_ms, kafka.librdkafka))
     agent.follow(follower)

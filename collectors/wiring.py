@@ -96,8 +96,8 @@ def _probing(site: Site) -> Made:
 
 
 def _flow_tables(site: Site) -> Made:
-    """``flow-tables``: what the virtual switch and the RNICs hold, at intervals and when an anomaly asks."""
-    from collectors.companions import DemandOnAnomaly
+    """``flow-tables``: what the virtual switch and the RNICs hold, at intervals, when an anomaly asks, on request."""
+    from collectors.companions import DemandOnAnomaly, DemandOnRequest
     from collectors.flows.collector import FlowBounds, FlowCollector, FlowSources
     from collectors.flows.known import Surroundings
 
@@ -111,7 +111,8 @@ def _flow_tables(site: Site) -> Made:
     )
     bounds = FlowBounds(timeout_s=flows.timeout_s, max_bytes=round(flows.max_mb * 1e6), max_flows=flows.max_flows)
     collector = FlowCollector(known, sources, flows.period_s, bounds)
-    yield Piece(collector, True, (known, DemandOnAnomaly(collector, site.residents.placements)))
+    demands = DemandOnAnomaly(collector, site.residents.placements), DemandOnRequest(collector)
+    yield Piece(collector, True, (known, *demands))
 
 
 def _kernel_log(site: Site) -> Made:

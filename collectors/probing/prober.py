@@ -27,6 +27,7 @@ from collectors.probing.trains import Tally
 from schemas.instants import SECOND_US, micros
 from schemas.maps import Endpoint, EndpointMap, FabricMap
 from schemas.probing import ProbeKind, ProbePlan, ProbeResult
+from schemas.requests import EvidenceRequest
 
 SHORTEST_S, LONGEST_S, POLLED_S = 0.02, 0.25, 0.01
 TEND_US = SECOND_US // 4
@@ -102,6 +103,12 @@ class Prober:
     def take_fabric(self, fabric: FabricMap) -> None:
         """A fabric map, by which traced hops are known."""
         self._sender.tracer.take_fabric(Fabric(fabric))
+
+    def take_request(self, request: EvidenceRequest) -> None:
+        """See ``RequestReader``: the pairs are traced with their next trains, as fast as traces go."""
+        if request.kind == "traceroute":
+            own = [src for src in request.endpoints if src in self._sender.lanes]
+            self._sender.tracer.hurry((src, dst) for src in own for dst in request.towards)
 
     def save(self, factor: int) -> None:
         """See ``Saver``: probes less, and says so of what is left out."""

@@ -11,6 +11,8 @@ Cost: 2 us per look; a trace has as many packets as there are switches on the wa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from collectors.probing.paths import Fabric
@@ -88,6 +90,12 @@ class Tracer:
             self._paths.pop(oldest, None)
         self._next_us[flow] = mono_us + self._every_us
         return True
+
+    def hurry(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Somebody asks for the paths of some pairs: their probed flows are traced again when they next are probed."""
+        asked = set(pairs)
+        for flow in [flow for flow in self._next_us if flow[:2] in asked]:
+            self._next_us[flow] = 0
 
     def note_sent(self, seq: int, trace: Trace, mono_us: int) -> None:
         """A packet of a trace left."""

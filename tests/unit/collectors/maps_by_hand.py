@@ -1,4 +1,4 @@
-"""Endpoint maps and plans for tests."""
+"""Endpoint maps, plans and requests for tests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from schemas.envelope import Clock, Producer
 from schemas.maps import Endpoint, EndpointMap
 from schemas.probing import ExpectedRound, ProbeBudget, ProbePlan
+from schemas.requests import EvidenceRequest
 
 T_US = 1_753_000_000_000_000
 ENVELOPE: dict[str, Any] = {
@@ -41,3 +42,9 @@ def job_plan(job: str, version: int, slots: Any = ()) -> ProbePlan:
         excluded=(),
         **ENVELOPE,
     )
+
+
+def evidence_request(host: str, kind: Any = "flow-tables", expires_us: int = T_US + 10**9) -> EvidenceRequest:
+    fields = {"request": "r-1", "incident": "i-1", "endpoints": ("c/mlx5_0",), "reason": "by hand"}
+    towards = ("d/mlx5_0",) if kind == "traceroute" else ()
+    return EvidenceRequest(host=host, kind=kind, towards=towards, expires_us=expires_us, **fields, **ENVELOPE)

@@ -11,7 +11,7 @@ import pytest
 from collectors.agent import Agent
 from collectors.health import HealthPlan
 from collectors.loop import Loop
-from collectors.observing import Now, Observed
+from collectors.observing import Now, Observed, RequestReader
 from collectors.publishing import Publisher
 from collectors.residents import Residents
 from collectors.spool import Spool
@@ -20,9 +20,10 @@ from schemas.codec import decode
 from schemas.envelope import Clock, Value
 from schemas.maps import EndpointMap
 from schemas.probing import ProbePlan
+from schemas.requests import EvidenceRequest
 from schemas.telemetry import AgentHealth, DeviceEvent
 from tests.unit.collectors.hand_clock import HandClock, HandSelector, hand_loop, run_for
-from tests.unit.collectors.maps_by_hand import endpoint, job_map, job_plan
+from tests.unit.collectors.maps_by_hand import endpoint, evidence_request, job_map, job_plan
 from tests.unit.collectors.small_broker import SmallBroker
 
 PLAN = HealthPlan(agent="h-1", host="h-1", heartbeat_s=5.0, budget_percent=50.0)
@@ -64,6 +65,16 @@ class Follower(Ticker):
     def close(self, now: Now) -> Iterable[Observed]:
         fields = {"device": "host:h-1", "event": "unknown", "severity": "info", "text": "last words"}
         yield Observed("device-events", self.name, now.t_us, fields)
+
+
+class Answerer:
+    """Wants requests for evidence."""
+
+    def __init__(self) -> None:
+        self.told: list[EvidenceRequest] = []
+
+    def take_request(self, request: EvidenceRequest) -> None:
+        self.told.append(request)
 
 
 class Bench:
@@ -164,6 +175,16 @@ def test_maps_and_plans_reach_those_who_want_them(bench: Bench) -> None:
     bench.agent.take_map(job_map("other", 1, [endpoint("x", 0, "h-2")]))
     bench.agent.take(job_plan("j", 4))
     assert follower.told == [("map", 1), ("plan", 4)]
+
+
+def test_requests_reach_those_who_can_answer_if_they_are_for_this_host_and_in_time(bench: Bench) -> None:
+    answerer = Answerer()
+    bench.agent.add(Ticker(), companions=(answerer,))
+    assert bench.agent.wants(RequestReader)
+    now_us = bench.loop.clocks().t_us
+    for host, expires_us in (("h-1", now_us), ("h-2", now_us), ("h-1", now_us - 1)):
+        bench.agent.take(evidence_request(host, expires_us=expires_us))
+    assert [(each.host, each.expires_us) for each in answerer.told] == [("h-1", now_us)]
 
 
 def test_last_words_come_before_the_last_heartbeat(bench: Bench) -> None:

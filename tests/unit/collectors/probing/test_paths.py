@@ -120,3 +120,20 @@ def test_each_flow_is_traced_at_its_interval_and_not_without_a_map() -> None:
     assert not one.wants(("a/r", "x/r", 1), (A, "hx/r"), 0)
     one.take_fabric(Fabric(leaf_spine(version=2)))
     assert one.wants(FLOW, (A, B), 62 * SECOND_US)
+
+
+def test_who_is_asked_for_a_path_traces_it_out_of_turn_but_no_faster_than_traces_go() -> None:
+    one, other = tracer(), ("a/r", "c/r", 50_002)
+    assert one.wants(FLOW, (A, B), 0)
+    assert one.wants(other, (A, B), SECOND_US)
+    one.hurry([FLOW[:2]])
+    assert not one.wants(FLOW, (A, B), SECOND_US + 1)
+    assert not one.wants(other, (A, B), 2 * SECOND_US)
+    assert one.wants(FLOW, (A, B), 2 * SECOND_US)
+    assert not one.wants(FLOW, (A, B), 3 * SECOND_US)
+
+
+def test_an_agent_that_may_not_trace_does_not_trace_on_request_either() -> None:
+    one = tracer(0.0)
+    one.hurry([FLOW[:2]])
+    assert not one.wants(FLOW, (A, B), 0)
