@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct, field
 
 from schemas.codec import MAX_BYTES
 from schemas.refusals import explain
+from skeletonhunter.alert_settings import AlertSettings, contradictions_of_alerts
 from skeletonhunter.settings_sources import SettingsError, Sources
 from streams.parameters import Parameters
 from streams.stages import STAGES
@@ -84,17 +84,6 @@ class ClickHouseSettings(Struct, frozen=True, forbid_unknown_fields=True):
     batch_s: Annotated[float, Meta(gt=0)] = 1.0
 
 
-class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whom to tell: webhook targets get a JSON body for each change of an incident.
-
-    A target that does not answer within ``timeout_s`` is tried again, ``attempts`` times in all.
-    """
-
-    webhooks: tuple[Url, ...] = ()
-    attempts: Annotated[int, Meta(ge=1)] = 8
-    timeout_s: Annotated[float, Meta(gt=0)] = 5.0
-
-
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that an operator may set."""
 
@@ -130,9 +119,7 @@ def load_settings(
 def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
     """What the types can't express: (field, what is wrong with it)."""
     yield from _wrong_stages(settings.worker)
-    for webhook in settings.alerts.webhooks:
-        if urlsplit(webhook).scheme not in ("http", "https") or not urlsplit(webhook).hostname:
-            yield "alerts.webhooks", f"Expected an http:// or https:// URL, got {webhook!r}"
+    yield from contradictions_of_alerts(settings.alerts)
     for name, number in _numbers("", settings):
         if not math.isfinite(number):
             yield name, f"Expected a finite number, got {number}"

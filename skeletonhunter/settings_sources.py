@@ -113,9 +113,9 @@ def _lines(text: str) -> dict[str, int]:
     lines: dict[str, int] = {}
     section = ""
     for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[([\w.-]+)\]", line):
+        if header := re.match(r"\s*\[{1,2}([\w.-]+)\]", line):
             section = header[1]
-            lines[section] = number
+            lines.setdefault(section, number)  # of several tables in a list the first
         elif assignment := re.match(r"\s*([\w.-]+)\s*=", line):
             lines[f"{section}.{assignment[1]}" if section else assignment[1]] = number
     return lines

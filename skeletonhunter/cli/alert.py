@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from skeletonhunter.alerting.targets import Target
     from skeletonhunter.settings import Settings
     from skeletonhunter.sinks.alerts import AlertCounts
 
@@ -15,34 +16,53 @@ if TYPE_CHECKING:
 def alert(
     kafka: Annotated[str | None, typer.Option(help="Broker address.")] = None,
     webhook: Annotated[list[str] | None, typer.Option(help="URL to POST alerts to; may be repeated.")] = None,
+    allow_network: Annotated[
+        list[str] | None, typer.Option(help="Network (CIDR) that webhooks may be in although it is not public.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="At the end print what was done as JSON.")] = False,
 ) -> None:
-    """Send every state of every incident to the webhooks, until SIGTERM."""
+    """Tell webhooks, Alertmanager, PagerDuty and Slack of incidents, as the settings say, until SIGTERM."""
     import os
     from dataclasses import asdict
 
+    from skeletonhunter.alerting.targets import TargetError
     from skeletonhunter.cli import InputError
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
+    from skeletonhunter.sinks.alert_memory import MissingTopicError
     from skeletonhunter.sinks.running import log_to_stderr
-    from skeletonhunter.sinks.webhook import place_of
     from streams.dead_letters import TooManyDeadLettersError
 
     log_to_stderr()
+    flags = {"kafka.url": kafka, "alerts.webhooks": webhook or None, "alerts.allow_networks": allow_network or None}
     try:
-        settings = load_settings(config, os.environ, {"kafka.url": kafka, "alerts.webhooks": webhook or None})
-        if not settings.alerts.webhooks:
-            raise InputError("nobody to tell, expected --webhook URL or a list alerts.webhooks in the settings")
-        counts = _run(settings)
-    except (SettingsError, TooManyDeadLettersError) as error:
+        settings = load_settings(config, os.environ, flags)
+        told = _run(_targets(settings), settings)
+    except (SettingsError, TargetError, MissingTopicError, TooManyDeadLettersError) as error:
         raise InputError(str(error)) from error
     if as_json:
-        print_json([{"webhook": place_of(webhook), **asdict(each)} for webhook, each in counts.items()])
+        print_json([{"target": each.name, "webhook": each.place, **asdict(counts)} for each, counts in told])
 
 
-def _run(settings: Settings) -> dict[str, AlertCounts]:
-    """One loop per webhook; when one ends by an error, so do the others."""
+def _targets(settings: Settings) -> list[Target]:
+    """Whom to tell, with addresses that may be reached."""
+    import os
+
+    from skeletonhunter.alerting.targets import targets_of
+    from skeletonhunter.cli import InputError
+    from skeletonhunter.sinks.webhook import check_target
+
+    targets = targets_of(settings.alerts, os.environ)
+    if not targets:
+        raise InputError("nobody to tell, expected --webhook URL, or alerts.webhooks or alerts.targets in the settings")
+    for target in targets:
+        check_target(target, settings.alerts)
+    return targets
+
+
+def _run(targets: list[Target], settings: Settings) -> list[tuple[Target, AlertCounts]]:
+    """One loop per target; when one ends by an error, so do the others."""
     import threading
     from concurrent.futures import ThreadPoolExecutor
 
@@ -50,9 +70,8 @@ def _run(settings: Settings) -> dict[str, AlertCounts]:
     from skeletonhunter.sinks.running import stopped_by_signals
 
     stop = threading.Event()
-    loops = {webhook: AlertLoop(webhook, settings, stop) for webhook in settings.alerts.webhooks}
-    with stopped_by_signals(stop), ThreadPoolExecutor(len(loops)) as threads:
-        running = {webhook: threads.submit(loop.run) for webhook, loop in loops.items()}
-        for future in running.values():
+    with stopped_by_signals(stop), ThreadPoolExecutor(len(targets)) as threads:
+        running = [(target, threads.submit(AlertLoop(target, settings, stop).run)) for target in targets]
+        for _, future in running:
             future.add_done_callback(lambda done: stop.set() if done.exception() else None)
-        return {webhook: future.result() for webhook, future in running.items()}
+        return [(target, future.result()) for target, future in running]

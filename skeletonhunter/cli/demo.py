@@ -57,7 +57,8 @@ def _replay(console: Console, path: Path, database: Path, webhook: str) -> Repla
     from skeletonhunter.settings import load_settings
 
     dsn = f"chdb://{database}"
-    settings = load_settings(None, os.environ, {"clickhouse.dsn": dsn, "alerts.webhooks": [webhook]})
+    alerts = {"alerts.webhooks": [webhook], "alerts.allow_networks": ["127.0.0.0/8"]}
+    settings = load_settings(None, os.environ, {"clickhouse.dsn": dsn, **alerts})
     began_s = time.monotonic()
     with Recording(path) as recording:
         console.rule(f"[bold]{recording.manifest.name}[/]: Kafka → Faust → Kafka → ClickHouse and webhook")

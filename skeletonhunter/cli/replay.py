@@ -48,6 +48,9 @@ def replay(
     kafka: Annotated[str | None, typer.Option(help="Broker address (default: the embedded broker).")] = None,
     clickhouse: Annotated[str | None, typer.Option(help="Also write rows to this ClickHouse DSN.")] = None,
     webhook: Annotated[list[str] | None, typer.Option(help="Also tell this URL of incidents; may be repeated.")] = None,
+    allow_network: Annotated[
+        list[str] | None, typer.Option(help="Network (CIDR) that webhooks may be in although it is not public.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
@@ -68,6 +71,7 @@ def replay(
         "kafka.url": kafka,
         "clickhouse.dsn": clickhouse,
         "alerts.webhooks": webhook or None,
+        "alerts.allow_networks": allow_network or None,
         "worker.stages": stages.split(",") if stages else None,
     }
     began_s = time.monotonic()

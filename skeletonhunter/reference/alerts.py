@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import Any
 
 import msgspec
 
+from skeletonhunter.alerting.forms import HOLD_S, LABELS
+from skeletonhunter.alerting.pages import ALERTMANAGER_AGAIN_S
+from skeletonhunter.alerting.severity import FELT, OTHERS, WEAK, WIDE_ENDPOINTS
+from skeletonhunter.alerting.signing import HEADER, TOLERANCE_S
 from skeletonhunter.reference.types_in_words import type_in_words
 from skeletonhunter.settings import AlertSettings
 from skeletonhunter.sinks.alert_body import AlertBody
 from skeletonhunter.sinks.webhook import FIRST_WAIT_S, MAX_WAIT_S, RETRIED
 
-_PAGE = """# Alerts
 
-`skeletonhunter alert --webhook URL` sends an HTTP POST for each state of each incident to every webhook; so does
-`skeletonhunter replay --webhook URL`. The body is JSON in the form below ([JSON Schema](alert.schema.json)).
-
-- Any answer from 200 to 299 means delivered. No answer within `alerts.timeout_s` seconds, {retried} and 5xx are tried
-  again, {attempts} times in all unless `alerts.attempts` says otherwise, after {first:g} s, twice that, and so on up to
-  {most:g} s, with jitter; a longer `Retry-After` in seconds is honoured up to {most:g} s. Any other answer, a redirect
-  included, is final.
-- An incident that could not be delivered goes whole to the topic `incidents-dlq` with reason `delivery_failed`, then
-  the next one has its turn. Offsets move after delivery or dead letter: a crash repeats an alert and loses none.
-- `delivery`, also sent as header `Idempotency-Key`, is the same for every repetition of one state and differs between
-  states: keep one of each. States of one incident come in order.
-- Each webhook has its own consumer group, so one that is away does not delay another. A new webhook is told of all
-  incidents that Kafka keeps; with `auto.offset.reset = "latest"` in `kafka.librdkafka`, of the next ones only.
-- Logs name scheme, host and port of a webhook, never its path, query or user.
-
-## Fields
-
-{fields}
-
-{definitions}
-"""
+def _severities() -> str:
+    rows = [
+        f"| `network_fault`, `insufficient_evidence` | {f'`{symptom}`' if symptom else 'none'} | {severity} | {why} |"
+        for symptom, (severity, why) in FELT.items()
+    ]
+    rows += [f"| `{kind}` | any | {severity} | {why} |" for kind, (severity, why) in OTHERS.items()]
+    return "\n".join(rows)
 
 
 def alert_schema() -> str:
@@ -55,11 +45,20 @@ def alerts_page() -> str:
         if name != "format"
     ]
     rows.insert(0, "| `format` | the number 1 | Version of this form; it changes when a field is renamed. |")
-    return _PAGE.format(
+    page = (resources.files("skeletonhunter.reference") / "alerts.page.md").read_text()
+    return page.format(
         retried=", ".join(map(str, sorted(RETRIED))),
         attempts=AlertSettings().attempts,
         first=FIRST_WAIT_S,
         most=MAX_WAIT_S,
+        again=ALERTMANAGER_AGAIN_S,
+        hold=HOLD_S,
+        severities=_severities(),
+        wide=WIDE_ENDPOINTS,
+        weak=WEAK,
+        header=HEADER,
+        tolerance=TOLERANCE_S,
+        labels=", ".join(f"`{name}`" for name in LABELS),
         fields="\n".join(["| field | type | meaning |", "|---|---|---|", *rows]),
         definitions="\n\n".join(_definition(name) for name in ("Candidate", "Action")),
     )

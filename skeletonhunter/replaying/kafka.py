@@ -62,14 +62,14 @@ class Cast:
 
 
 def usual_cast(settings: Settings) -> Cast:
-    """One worker with all stages, the ClickHouse sink, and the alert sender if there is a webhook."""
-    from skeletonhunter.sinks.alerts import TOPIC, alert_group
+    """One worker with all stages, the ClickHouse sink, and the alert sender if there is somebody to tell."""
+    from skeletonhunter.sinks.alerts import TOPIC, alert_groups
     from skeletonhunter.sinks.clickhouse_sink import GROUP
     from skeletonhunter.sinks.rows import STORED_TOPICS
 
     sinks = [Sink(skeletonhunter("sink", "--migrate"), (GROUP,), STORED_TOPICS)]
-    if settings.alerts.webhooks:
-        groups = tuple(alert_group(webhook) for webhook in settings.alerts.webhooks)
+    groups = alert_groups(settings.alerts)
+    if groups:
         sinks.append(Sink(skeletonhunter("alert"), groups, (TOPIC,)))
     return Cast((skeletonhunter("work"),), tuple(sinks))
 

@@ -107,5 +107,10 @@ def as_toml(settings: Settings) -> str:
 
 
 def _without_nulls(tree: dict[str, object]) -> dict[str, object]:
-    kept = {name: value for name, value in tree.items() if value is not None}
-    return {name: _without_nulls(value) if isinstance(value, dict) else value for name, value in kept.items()}
+    return {name: _pruned(value) for name, value in tree.items() if value is not None}
+
+
+def _pruned(value: object) -> object:
+    if isinstance(value, dict):
+        return _without_nulls(value)
+    return [_pruned(item) for item in value] if isinstance(value, list | tuple) else value

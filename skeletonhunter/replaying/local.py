@@ -10,10 +10,12 @@ Cost: about 15 us per message plus what the engines take.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from schemas.codec import BadRecord, decode
 from schemas.control import Tick
@@ -30,6 +32,9 @@ from skeletonhunter.settings import Settings
 from streams.local import LocalPipeline
 from streams.parameters import Parameters
 from streams.stages import STAGES
+
+if TYPE_CHECKING:
+    from skeletonhunter.alerting.targets import Target
 
 Observer = Callable[[str, str, int, Value], None]
 """Is told of every message, read or emitted: topic, key, arrival (us; of an emission its event time), value."""
@@ -77,7 +82,7 @@ class LocalReplay:
 
     def _feed(self, recording: Recording, line: Line, pipeline: LocalPipeline, clock: EventClock) -> None:
         try:
-            value = decode(line.topic, line.key, line.raw, line.arrival_us)
+            value = decode(line.topic, line.key, line.raw, line.arrival_us, limits=self.parameters.limits)
             assert isinstance(value, Message) and line.key is not None  # all topics but ticks carry an envelope
             for t_us in clock.pass_to(value.t_us, line.arrival_us):
                 self.pace.keep(t_us)
@@ -120,8 +125,7 @@ def replay_in_process(request: ReplayRequest) -> ReplayOutcome:
     with ExitStack() as stack:
         if request.clickhouse is not None:
             replay.observers += (_rows_to(settings, stack),)
-        for webhook in settings.alerts.webhooks:
-            replay.observers += (_alerts_to(webhook, settings, replay.outcome, stack),)
+        replay.observers += _alerts(settings, replay.outcome, stack)
         return replay.run(request.recording, request.progress)
 
 
@@ -133,19 +137,35 @@ def _rows_to(settings: Settings, stack: ExitStack) -> Observer:
     return stack.enter_context(InProcessSink(settings.clickhouse)).observe
 
 
-def _alerts_to(webhook: str, settings: Settings, outcome: ReplayOutcome, stack: ExitStack) -> Observer:
-    """Tells a webhook of each incident message; one that it doesn't take is a dead letter."""
-    from skeletonhunter.sinks.alert_body import alert_body
-    from skeletonhunter.sinks.webhook import DeliveryError, WebhookSender, place_of
+def _alerts(settings: Settings, outcome: ReplayOutcome, stack: ExitStack) -> tuple[Observer, ...]:
+    """Tells each target of the incidents; what one does not take is a dead letter."""
+    from skeletonhunter.alerting.targets import TargetError, targets_of
+    from skeletonhunter.sinks.webhook import check_target
 
-    sender = stack.enter_context(WebhookSender(webhook, settings.alerts, time.sleep))
+    try:
+        targets = targets_of(settings.alerts, os.environ)
+        for target in targets:
+            check_target(target, settings.alerts)
+    except TargetError as error:
+        raise ReplayError(str(error)) from error
+    return tuple(_alerts_to(target, settings, outcome, stack) for target in targets)
+
+
+def _alerts_to(target: Target, settings: Settings, outcome: ReplayOutcome, stack: ExitStack) -> Observer:
+    from skeletonhunter.alerting.telling import Teller
+    from skeletonhunter.sinks.webhook import DeliveryError, WebhookSender
+
+    sender = stack.enter_context(WebhookSender(target, settings.alerts, time.sleep))
+    teller = Teller(target, settings.alerts, sender, lambda: time.time_ns() // 1000)
 
     def tell(_topic: str, _key: str, _arrival_us: int, value: Value) -> None:
         if isinstance(value, Incident):
             try:
-                sender.deliver(alert_body(value))
+                teller.take(value)
             except DeliveryError as error:
-                outcome.refuse(place_of(webhook), BadRecord("delivery_failed", str(error)))
+                outcome.refuse(target.place, BadRecord("delivery_failed", str(error)))
+        else:
+            teller.tenants.observe(value)
 
     return tell
 

@@ -9,11 +9,12 @@ The JSON Schema is ``docs/reference/alert.schema.json``.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from schemas.alerting import Severity
 from schemas.diagnosis import (
     Action,
     Candidate,
@@ -24,6 +25,7 @@ from schemas.diagnosis import (
     Symptom,
 )
 from schemas.envelope import Count, InstantUs, Name, Share
+from skeletonhunter.alerting.severity import Urgency, urgency_of
 
 MAX_ENDPOINTS = 32
 """Endpoints that are listed; ``endpoint_count`` counts all."""
@@ -38,6 +40,8 @@ class AlertBody(Struct, frozen=True, kw_only=True):
     delivery: Annotated[str, Meta(description="The same for repeated deliveries of one state: deduplicate by it.")]
     incident: Annotated[Name, Meta(description="Id of the incident, the same through all its states.")]
     state: Annotated[Literal["open", "updated", "resolved"], Meta(description="resolved closes the incident.")]
+    severity: Annotated[Severity, Meta(description="How urgent it is.")]
+    severity_why: Annotated[str, Meta(description="Why it is as urgent as that.")]
     kind: Annotated[IncidentKind, Meta(description="network_fault, congestion, or a trouble of the monitor itself.")]
     issue: Annotated[IssueId | None, Meta(description="One of the nineteen known issues; null = not known.")]
     component: Annotated[str | None, Meta(description="Component id that is blamed; null = nobody yet.")]
@@ -46,12 +50,16 @@ class AlertBody(Struct, frozen=True, kw_only=True):
     candidates: Annotated[tuple[Candidate, ...], Meta(description="Components that could be to blame, with scores.")]
     symptom: Annotated[Symptom | None, Meta(description="What the probes noticed.")]
     title: Annotated[str, Meta(description="One line for a pager.")]
+    summary: Annotated[str, Meta(description="What broke, how sure, whom it touches, what to do, and where to look.")]
     what: Annotated[str, Meta(description="What broke, how sure, since when and whom it touches, in one sentence.")]
     why: Annotated[str, Meta(description="The reasoning, pass by pass.")]
     todo: Annotated[str, Meta(description="What to do and why, in one sentence.")]
     action: Annotated[Action, Meta(description="What to do, to which component.")]
     fabric: Annotated[Name, Meta(description="Fabric that it happened in.")]
     jobs: Annotated[tuple[str, ...], Meta(description="Jobs that it touches.")]
+    tenants: Annotated[tuple[str, ...], Meta(description="Whom these jobs belong to, as far as endpoint maps said.")]
+    other_incidents: Annotated[Count, Meta(description="Further incidents of the same page: a storm, or one place.")]
+    reminder: Annotated[bool, Meta(description="true = nothing has changed, it is still open.")]
     endpoint_count: Annotated[Count, Meta(description="Number of endpoints that it touches.")]
     endpoints: Annotated[tuple[str, ...], Meta(description=f"The first {MAX_ENDPOINTS} of them.")]
     evidence: Annotated[tuple[str, ...], Meta(description=f"The first {MAX_EVIDENCE} facts that the verdict rests on.")]
@@ -66,14 +74,40 @@ class AlertBody(Struct, frozen=True, kw_only=True):
     resolved_us: Annotated[InstantUs | None, Meta(description="When it was over; null = not yet.")]
     resolved: Annotated[str | None, Meta(description="resolved_us in ISO 8601, UTC.")]
     explain: Annotated[str, Meta(description="Command that prints the whole reasoning.")]
+    report: Annotated[str, Meta(description="Command that writes it all on one page, with pictures.")]
+    link: Annotated[str | None, Meta(description="Address of a page about it, as `alerts.link` says; null = none.")]
 
 
-def alert_body(incident: Incident) -> AlertBody:
-    """The body that tells of this state of the incident."""
-    return AlertBody(
+class Occasion(Struct, frozen=True, kw_only=True):
+    """Why an alert is sent, where that is more than the state of one incident. ``severity`` None: the incident's."""
+
+    delivery: str
+    state: Literal["open", "updated", "resolved"]
+    severity: Severity | None = None
+    tenants: tuple[str, ...] = ()
+    other_incidents: int = 0
+    reminder: bool = False
+    link: str | None = None
+
+
+def occasion_of(incident: Incident) -> Occasion:
+    """The occasion of one state of one incident."""
+    return Occasion(
         delivery=f"{incident.incident}/{incident.producer.seq}/{incident.state}",
-        incident=incident.incident,
         state=incident.state,
+    )
+
+
+def alert_body(incident: Incident, occasion: Occasion | None = None) -> AlertBody:
+    """The body that tells of this state of the incident."""
+    occasion = occasion or occasion_of(incident)
+    urgency = urgency_of(incident)
+    return AlertBody(
+        delivery=occasion.delivery,
+        incident=incident.incident,
+        state=occasion.state,
+        severity=occasion.severity or urgency.severity,
+        severity_why=_severity_why(urgency, occasion),
         kind=incident.kind,
         issue=incident.issue,
         component=incident.component,
@@ -81,28 +115,41 @@ def alert_body(incident: Incident) -> AlertBody:
         confidence=incident.confidence,
         candidates=incident.candidates,
         symptom=incident.symptom,
-        title=_title(incident),
+        title=_title(incident, occasion),
+        summary=_summary(incident, occasion),
         what=_what(incident),
         why=_why(incident),
         todo=_todo(incident),
         action=incident.action,
         fabric=incident.fabric,
         jobs=incident.jobs,
+        tenants=occasion.tenants,
+        other_incidents=occasion.other_incidents,
+        reminder=occasion.reminder,
         endpoint_count=len(incident.endpoints),
         endpoints=incident.endpoints[:MAX_ENDPOINTS],
         evidence=tuple(evidence.text for evidence in incident.evidence[:MAX_EVIDENCE]),
-        t_us=incident.t_us,
-        time=_iso(incident.t_us),
-        onset_us=incident.onset_us,
-        onset=_iso(incident.onset_us),
-        detected_us=incident.detected_us,
-        detected=_iso(incident.detected_us),
-        localized_us=incident.localized_us,
-        localized=_iso_or_none(incident.localized_us),
-        resolved_us=incident.resolved_us,
-        resolved=_iso_or_none(incident.resolved_us),
+        **_instants(incident),
         explain=f"skeletonhunter explain {incident.incident}",
+        report=_report(incident),
+        link=occasion.link,
     )
+
+
+def _instants(incident: Incident) -> dict[str, Any]:
+    """Every instant twice: as it is, and in ISO 8601."""
+    return {
+        "t_us": incident.t_us,
+        "time": _iso(incident.t_us),
+        "onset_us": incident.onset_us,
+        "onset": _iso(incident.onset_us),
+        "detected_us": incident.detected_us,
+        "detected": _iso(incident.detected_us),
+        "localized_us": incident.localized_us,
+        "localized": _iso_or_none(incident.localized_us),
+        "resolved_us": incident.resolved_us,
+        "resolved": _iso_or_none(incident.resolved_us),
+    }
 
 
 def encode_body(body: AlertBody) -> bytes:
@@ -130,9 +177,26 @@ _ACTIONS: dict[str, str] = {
 }
 
 
-def _title(incident: Incident) -> str:
-    state = "" if incident.state == "open" else f"[{incident.state}] "
-    return f"{state}{_trouble(incident)}"
+def _title(incident: Incident, occasion: Occasion) -> str:
+    state = "still open" if occasion.reminder else occasion.state
+    others = f" (+{occasion.other_incidents} more)" if occasion.other_incidents else ""
+    return f"{'' if state == 'open' else f'[{state}] '}{_trouble(incident)}{others}"
+
+
+def _summary(incident: Incident, occasion: Occasion) -> str:
+    title = _title(incident, occasion)
+    todo = "It is over." if occasion.state == "resolved" else _todo(incident)
+    return f"{title} ({incident.confidence:.0%} sure), {_touched(incident)}. {todo} Look: {_report(incident)}"
+
+
+def _report(incident: Incident) -> str:
+    return f"skeletonhunter report {incident.incident} -o {incident.incident}.html"
+
+
+def _severity_why(urgency: Urgency, occasion: Occasion) -> str:
+    if occasion.severity in (None, urgency.severity):
+        return urgency.why
+    return f"the most urgent of {occasion.other_incidents + 1} incidents"
 
 
 def _trouble(incident: Incident) -> str:
@@ -144,9 +208,12 @@ def _what(incident: Incident) -> str:
     symptom = f"{_spoken(incident.symptom)} " if incident.symptom else ""
     since = f"{symptom}since {_iso(incident.onset_us)}"
     ended = f" until {_iso(incident.resolved_us)}" if incident.resolved_us is not None else ""
+    return f"{_trouble(incident)} ({incident.confidence:.0%} sure), {since}{ended}, touching {_touched(incident)}."
+
+
+def _touched(incident: Incident) -> str:
     jobs = f" of {_jobs(incident.jobs)}" if incident.jobs else ""
-    touched = f"{len(incident.endpoints)} {'endpoint' if len(incident.endpoints) == 1 else 'endpoints'}{jobs}"
-    return f"{_trouble(incident)} ({incident.confidence:.0%} sure), {since}{ended}, touching {touched}."
+    return f"{len(incident.endpoints)} {'endpoint' if len(incident.endpoints) == 1 else 'endpoints'}{jobs}"
 
 
 def _jobs(jobs: tuple[str, ...]) -> str:

@@ -1,22 +1,28 @@
-"""How do incidents become alerts, for ever? One consumer group per webhook: read, deliver, only then move the offset.
+"""How do incidents become alerts, for ever? One consumer group per target: read, deliver, only then move the offset.
 
-A webhook that is away delays its own alerts only. Order is that of Kafka, so it is kept per incident. What no attempt
-could deliver becomes a dead letter (``incidents-dlq``, reason ``delivery_failed``) and the next alert has its turn. A
-crash between delivery and commit repeats an alert under the same ``delivery``. A group that is new starts with the
-oldest incident that Kafka keeps; with ``auto.offset.reset = "latest"`` in ``kafka.librdkafka`` it starts with the next.
+A target that is away delays its own alerts only. Order is that of Kafka, so it is kept per incident. What no attempt
+could deliver becomes a dead letter (``incidents-dlq``, reason ``delivery_failed``) and the next alert has its turn; the
+page is tried again a minute later, while it is open. Each telling is written to ``alert-deliveries`` before the offset
+moves, and a sender that starts reads them: a crash in between repeats at most one alert, under the same ``delivery``.
+A group that is new starts with the oldest incident that Kafka keeps; with ``auto.offset.reset = "latest"`` in
+``kafka.librdkafka`` it starts with the next. Run one sender per target: two would share the incidents, and each would
+see half of a storm.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from dataclasses import dataclass
-from hashlib import blake2b
 
 from schemas.codec import BadRecord, decode
 from schemas.diagnosis import Incident
-from skeletonhunter.settings import Settings
-from skeletonhunter.sinks.alert_body import alert_body
+from skeletonhunter.alerting.targets import Target, plain_target
+from skeletonhunter.alerting.telling import Teller
+from skeletonhunter.settings import AlertSettings, Settings
+from skeletonhunter.sinks.alert_log import AlertLog
+from skeletonhunter.sinks.alert_memory import MapFollower, remember
 from skeletonhunter.sinks.dead_letters import DeadLetters
 from skeletonhunter.sinks.kafka_source import KafkaSource, Stopped, wait_in
 from skeletonhunter.sinks.webhook import DeliveryError, WebhookSender
@@ -30,56 +36,84 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class AlertCounts:
-    """What became of the incidents of one webhook."""
+    """What became of the incidents of one target: ``withheld`` by a silence, a storm, or because nothing was new."""
 
     delivered: int = 0
     dead_letters: int = 0
     unreadable: int = 0
+    withheld: int = 0
 
 
-def alert_group(webhook: str) -> str:
-    """The consumer group of a webhook, without prefix; the name gives nothing of the URL away."""
-    return f"alert-{blake2b(webhook.encode(), digest_size=6).hexdigest()}"
+def alert_groups(alerts: AlertSettings) -> tuple[str, ...]:
+    """The consumer groups of all targets, without prefix."""
+    plain = [plain_target(url).name for url in alerts.webhooks]
+    return tuple(f"alert-{name}" for name in (*plain, *(target.name for target in alerts.targets)))
 
 
 class AlertLoop:
-    """Alerts of one webhook, until ``stop`` is set."""
+    """Alerts of one target, until ``stop`` is set."""
 
-    def __init__(self, webhook: str, settings: Settings, stop: threading.Event) -> None:
-        self.webhook = webhook
+    def __init__(self, target: Target, settings: Settings, stop: threading.Event) -> None:
+        self.target = target
         self.settings = settings
         self.stop = stop
         self.counts = AlertCounts()
+        self._is_stale = True
 
     def run(self) -> AlertCounts:
         """Delivers one incident after the other.
 
         Raises:
             TooManyDeadLettersError: too many can't be delivered.
+            MissingTopicError: a topic does not exist.
         """
-        source = KafkaSource(self.settings.kafka, alert_group(self.webhook), [TOPIC])
-        letters = DeadLetters(self.settings.kafka, self.settings.worker.dead_letters_per_minute)
+        source = KafkaSource(self.settings.kafka, self.target.group, [TOPIC])
+        source.on_lost = self._forget
+        maps = MapFollower(self.settings.kafka)
         try:
-            with WebhookSender(self.webhook, self.settings.alerts, wait_in(source, self.stop)) as sender:
-                while not self.stop.is_set():
-                    reading = source.read(1, POLL_S)
-                    for record in reading.records:
-                        self._tell(record, sender, letters)
-                    if letters.flush(self.stop):
-                        source.commit(reading.positions)
+            with WebhookSender(self.target, self.settings.alerts, wait_in(source, self.stop)) as sender:
+                self._move(source, maps, sender)
         except Stopped:
             pass
         finally:
+            maps.close()
             source.close()
         return self.counts
 
-    def _tell(self, record: Record, sender: WebhookSender, letters: DeadLetters) -> None:
+    def _forget(self) -> None:
+        """Partitions were taken away: another sender may tell meanwhile, so what is known has to be read again."""
+        self._is_stale = True
+
+    def _move(self, source: KafkaSource, maps: MapFollower, sender: WebhookSender) -> None:
+        letters = DeadLetters(self.settings.kafka, self.settings.worker.dead_letters_per_minute)
+        log = AlertLog(self.settings.kafka)
+        while not self.stop.is_set():
+            reading = source.read(1, POLL_S)
+            if self._is_stale:
+                self._is_stale = False
+                teller = self._teller(sender, log)
+            maps.catch_up(teller)
+            for record in reading.records:
+                self._tell(record, teller, letters)
+            if not reading.records:
+                teller.look_after()
+            if letters.flush(self.stop) and log.flush(self.stop):
+                source.commit(reading.positions)
+
+    def _teller(self, sender: WebhookSender, log: AlertLog) -> Teller:
+        teller = Teller(self.target, self.settings.alerts, sender, lambda: time.time_ns() // 1000)
+        teller.keep = log.write
+        remember(teller, self.settings.kafka, self.stop)
+        return teller
+
+    def _tell(self, record: Record, teller: Teller, letters: DeadLetters) -> None:
         incident = self._incident(record)
         if incident is None:
             return
         try:
-            sender.deliver(alert_body(incident))
-            self.counts.delivered += 1
+            outcome = teller.take(incident)
+            self.counts.delivered += outcome == "delivered"
+            self.counts.withheld += outcome == "withheld"
         except DeliveryError as error:
             _log.error("alert of %s not delivered: %s", incident.incident, error)
             letters.write(record, BadRecord("delivery_failed", str(error)))

@@ -2,21 +2,25 @@
 
 Anything from 200 to 299 is delivered. No answer, 408, 425, 429 and 5xx are tried again (``Retry-After`` in seconds is
 honoured up to ``MAX_WAIT_S``); other answers will not get better by trying, a redirect included. What is logged and
-raised names scheme, host and port of the target only: paths, queries and user names of webhooks are secrets.
+raised names scheme, host and port of the target only: paths, queries and user names of webhooks are secrets. Where the
+connection may lead is judged by ``skeletonhunter.alerting.addresses``.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from types import TracebackType
-from urllib.parse import urlsplit
 
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
+from skeletonhunter.alerting.addresses import ForbiddenAddressError, GuardedTransport, check_url, networks
+from skeletonhunter.alerting.forms import Call
+from skeletonhunter.alerting.signing import HEADER, signature
+from skeletonhunter.alerting.targets import Target, TargetError
 from skeletonhunter.settings import AlertSettings
-from skeletonhunter.sinks.alert_body import AlertBody, encode_body
 from skeletonhunter.sinks.backoff import backoff
 
 FIRST_WAIT_S = 0.5
@@ -43,20 +47,33 @@ class _LaterError(DeliveryError):
         self.after_s = after_s
 
 
-def place_of(url: str) -> str:
-    """Scheme, host and port of a target: what may be logged."""
-    parts = urlsplit(url)
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{parts.hostname}{port}"
+def check_target(target: Target, settings: AlertSettings) -> None:
+    """Refuses at the start what would be refused at three in the morning; a name that nobody knows now may come later.
+
+    Raises:
+        TargetError: the target has an address that may not be reached.
+    """
+    if settings.proxy is not None:
+        return
+    try:
+        check_url(httpx.URL(target.url), networks(settings.allow_networks))
+    except ForbiddenAddressError as error:
+        raise TargetError(f"target {target.name!r}, {target.place}: {error}") from error
+    except OSError as error:
+        _log.warning("%s: the name can't be resolved now: %s", target.place, error.strerror)
 
 
 class WebhookSender:
-    """Delivers alerts to one target, one at a time. ``wait`` sleeps between attempts; it may raise to give up."""
+    """Delivers alerts to one target, one at a time. ``wait`` sleeps between attempts; it may raise to give up.
 
-    def __init__(self, url: str, settings: AlertSettings, wait: Wait) -> None:
-        self.url = url
-        self.place = place_of(url)
-        self._client = httpx.Client(timeout=settings.timeout_s, follow_redirects=False)
+    ``attempts`` is how many the last delivery took.
+    """
+
+    def __init__(self, target: Target, settings: AlertSettings, wait: Wait) -> None:
+        self.target = target
+        self.place = target.place
+        self.attempts = 0
+        self._client = _client(settings)
         self._retrying = Retrying(
             stop=stop_after_attempt(settings.attempts),
             wait=_wait_of,
@@ -74,19 +91,24 @@ class WebhookSender:
     ) -> None:
         self._client.close()
 
-    def deliver(self, body: AlertBody) -> None:
+    def deliver(self, call: Call) -> None:
         """Returns when the target has taken it.
 
         Raises:
             DeliveryError: it has not, after all attempts.
         """
-        content = encode_body(body)
-        self._retrying(self._post, content, body.delivery)
+        self.attempts = 0
+        self._retrying(self._post, call)
 
-    def _post(self, content: bytes, delivery: str) -> None:
-        headers = {"Content-Type": "application/json", "Idempotency-Key": delivery, "User-Agent": "skeletonhunter"}
+    def _post(self, call: Call) -> None:
+        self.attempts += 1
+        headers = {"Content-Type": "application/json", "Idempotency-Key": call.delivery, "User-Agent": "skeletonhunter"}
+        if self.target.key is not None:
+            headers[HEADER] = signature(self.target.key, call.content, int(time.time()))
         try:
-            response = self._client.post(self.url, content=content, headers=headers)
+            response = self._client.post(call.url, content=call.content, headers=headers | call.headers)
+        except ForbiddenAddressError as error:
+            raise DeliveryError(f"{self.place}: {error}") from None
         except httpx.TransportError as error:
             raise _LaterError(f"{self.place}: no answer ({type(error).__name__})") from None
         status = response.status_code
@@ -99,6 +121,14 @@ class WebhookSender:
         error = state.outcome.exception() if state.outcome else None
         pause_s = state.next_action.sleep if state.next_action else 0.0
         _log.warning("%s, attempt %d, next in %.1f s", error, state.attempt_number, pause_s)
+
+
+def _client(settings: AlertSettings) -> httpx.Client:
+    """No redirects, and nothing from the environment."""
+    if settings.proxy is not None:
+        return httpx.Client(timeout=settings.timeout_s, follow_redirects=False, trust_env=False, proxy=settings.proxy)
+    guard = GuardedTransport(networks(settings.allow_networks))
+    return httpx.Client(timeout=settings.timeout_s, follow_redirects=False, trust_env=False, transport=guard)
 
 
 _backoff = backoff(FIRST_WAIT_S, MAX_WAIT_S)

@@ -30,7 +30,7 @@ def test_a_killed_worker_shows_neither_in_kafka_nor_in_clickhouse_nor_at_the_web
             kafka=KafkaSettings(partitions=2),
             worker=WorkerSettings(data_dir=str(tmp_path / "data")),
             clickhouse=ClickHouseSettings(dsn=f"chdb://{tmp_path / 'clickhouse'}"),
-            alerts=AlertSettings(webhooks=(listener.url,)),
+            alerts=AlertSettings(webhooks=(listener.url,), allow_networks=("127.0.0.0/8",)),
         )
         kill_us = recording.manifest.start_us + KILLED_AT_S * 1_000_000
 

@@ -17,7 +17,8 @@ class Call:
 
     path: str
     headers: Mapping[str, str]
-    body: dict[str, Any]
+    body: Any
+    raw: bytes
 
 
 class Receiver:
@@ -40,7 +41,7 @@ class Receiver:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 content = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.calls.append(Call(self.path, dict(self.headers), json.loads(content)))
+                receiver.calls.append(Call(self.path, dict(self.headers), json.loads(content), content))
                 status = receiver.answers.pop(0) if receiver.answers else 204
                 if status == 0:
                     self.close_connection = True

@@ -11,16 +11,21 @@ import threading
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from schemas import codec
+from schemas.alerting import AlertDelivery
 from schemas.control import DeadLetter
 from schemas.diagnosis import Incident
 from schemas.envelope import Producer
+from skeletonhunter.alert_settings import AlertTarget, Silence
+from skeletonhunter.alerting.targets import Target, plain_target
 from skeletonhunter.settings import AlertSettings, Settings
-from skeletonhunter.sinks.alerts import AlertCounts, AlertLoop, alert_group
+from skeletonhunter.sinks.alerts import AlertCounts, AlertLoop
 from streams.records import Record
 from tests.integration.clickhouse.kafka import Bench, broker, until
 from tests.integration.webhook.listener import Receiver, receiving
@@ -45,11 +50,19 @@ def incident(name: str, seq: int, state: str = "open") -> Record:
     return Record("incidents", 0, 0, name.encode(), codec.encode("incidents", value), T0_US + seq)
 
 
+def group_of(receiver: Receiver) -> str:
+    return plain_target(receiver.url).group
+
+
 @contextmanager
-def alerting(bench: Bench, url: str, attempts: int = 8) -> Iterator[AlertLoop]:
+def alerting(
+    bench: Bench, target: str | Target, attempts: int = 8, silences: tuple[Silence, ...] = ()
+) -> Iterator[AlertLoop]:
     """An alert sender at work in a thread; it is stopped, and must end well, when the block ends."""
-    settings = Settings(kafka=bench.settings, alerts=AlertSettings(attempts=attempts, timeout_s=2.0))
-    loop = AlertLoop(url, settings, threading.Event())
+    target = plain_target(target) if isinstance(target, str) else target
+    alerts = AlertSettings(attempts=attempts, timeout_s=2.0, allow_networks=("127.0.0.0/8",), silences=silences)
+    settings = Settings(kafka=bench.settings, alerts=alerts)
+    loop = AlertLoop(target, settings, threading.Event())
     ended: list[AlertCounts] = []
     thread = threading.Thread(target=lambda: ended.append(loop.run()))
     thread.start()
@@ -62,7 +75,7 @@ def alerting(bench: Bench, url: str, attempts: int = 8) -> Iterator[AlertLoop]:
 
 
 def caught_up(bench: Bench, receiver: Receiver) -> bool:
-    return bench.committed(alert_group(receiver.url), ["incidents"]) == bench.ends
+    return bench.committed(group_of(receiver), ["incidents"]) == bench.ends
 
 
 def of(receiver: Receiver, name: str) -> list[str]:
@@ -89,7 +102,7 @@ def test_while_the_receiver_is_away_offsets_stay_and_it_is_told_when_it_is_back(
     with receiving() as first:
         port = first.port
     with alerting(bench, first.url, attempts=100):
-        group = alert_group(first.url)
+        group = group_of(first)
         until(lambda: "attempt 2, next in" in caplog.text, "it was tried twice")
         assert bench.committed(group, ["incidents"]) == {}
         with receiving(port=port) as receiver:
@@ -113,21 +126,25 @@ def test_what_no_attempt_delivers_is_a_dead_letter_and_the_next_has_its_turn(add
 
 
 def test_a_receiver_that_is_away_does_not_delay_another_and_a_killed_sender_repeats_under_the_same_key(
-    address: str,
+    address: str, tmp_path: Path
 ) -> None:
     bench = Bench(address)
     bench.publish([incident("inc-a", seq) for seq in range(1, 4)])
+    log = tmp_path / "log"
     environment = os.environ | {
         "SKELETONHUNTER_KAFKA__PREFIX": bench.settings.prefix,
+        "SKELETONHUNTER_ALERTS__ALLOW_NETWORKS": "127.0.0.0/8",
         "SKELETONHUNTER_KAFKA__SESSION_S": str(bench.settings.session_s),
     }
     dead = "http://user:hidden@127.0.0.1:1/secret-token"
     with receiving() as receiver:
         command = [*PROGRAM, "alert", "--kafka", bench.settings.url, "--webhook", receiver.url, "--json"]
-        first = subprocess.Popen([*command, "--webhook", dead], env=environment, stderr=subprocess.PIPE, text=True)
-        until(lambda: caught_up(bench, receiver), "the receiver that is there is told")
+        with log.open("w") as output:
+            first = subprocess.Popen([*command, "--webhook", dead], env=environment, stderr=output)
+        until(lambda: caught_up(bench, receiver) and "attempt 1" in log.read_text(), "one is told, one is not there")
         first.kill()
-        _, complaints = first.communicate()
+        first.wait()
+        complaints = log.read_text()
         bench.publish([incident("inc-a", 4, "resolved")])
         second = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         until(lambda: caught_up(bench, receiver), "the rest is told")
@@ -145,4 +162,59 @@ def test_a_receiver_that_is_away_does_not_delay_another_and_a_killed_sender_repe
 def test_nobody_to_tell_is_said(address: str) -> None:
     answer = subprocess.run([*PROGRAM, "alert", "--kafka", address], capture_output=True, text=True, check=False)
     assert answer.returncode == 1
-    assert answer.stderr == "nobody to tell, expected --webhook URL or a list alerts.webhooks in the settings\n"
+    assert answer.stderr == (
+        "nobody to tell, expected --webhook URL, or alerts.webhooks or alerts.targets in the settings\n"
+    )
+
+
+def page(receiver: Receiver, form: str, **fields: object) -> Target:
+    settings = msgspec.convert({"name": "oncall", "format": form, "url": receiver.url, **fields}, AlertTarget)
+    return Target(settings, receiver.url)
+
+
+def test_a_sender_that_starts_again_knows_what_was_told_and_reminds_of_what_is_open(address: str) -> None:
+    bench = Bench(address)
+    bench.publish([incident("inc-a", 1), incident("inc-b", 2), incident("inc-b", 3, "resolved")])
+    with receiving() as receiver:
+        target = page(receiver, "pagerduty", remind_s=1, storm_pages=None)
+        with alerting(bench, target):
+            until(lambda: bench.committed("alert-oncall", ["incidents"]) == bench.ends, "all is told")
+        told = len(receiver.calls)
+        with alerting(bench, target):
+            until(lambda: len(receiver.calls) > told, "a reminder comes")
+            bench.publish([incident("inc-a", 4, "resolved")])
+            until(lambda: bench.committed("alert-oncall", ["incidents"]) == bench.ends, "the end is told")
+    events = [(call.body["event_action"], call.body["dedup_key"]) for call in receiver.calls]
+    assert events[:3].count(("trigger", "skeletonhunter/inc-b")) == 1
+    assert [action for action, key in events if key.endswith("inc-b")] == ["trigger", "resolve"]
+    assert events[-1] == ("resolve", "skeletonhunter/inc-a")
+    assert [action for action, key in events[told:]].count("resolve") == 1
+    reminder = receiver.calls[told].body["payload"]["custom_details"]
+    assert (reminder["incident"], reminder["reminder"]) == ("inc-a", True)
+
+
+def test_silences_hold_back_and_the_delivery_log_says_so(address: str) -> None:
+    bench = Bench(address)
+    bench.publish([incident("inc-a", 1)])
+    now = datetime.now(UTC)
+    work = Silence(since=datetime(2020, 1, 1, tzinfo=UTC), until=now + timedelta(hours=1), why="planned work")
+    with receiving() as receiver, alerting(bench, page(receiver, "slack"), silences=(work,)) as loop:
+        until(lambda: bench.committed("alert-oncall", ["incidents"]) == bench.ends, "it was considered")
+    assert receiver.calls == []
+    assert loop.counts == AlertCounts(withheld=1)
+    [raw] = bench.read("alert-deliveries", 1)
+    delivery = msgspec.json.decode(raw, type=AlertDelivery)
+    assert (delivery.page, delivery.outcome, delivery.why) == ("oncall/inc-a", "withheld", "silence: planned work")
+
+
+def test_topics_that_are_missing_are_named(address: str) -> None:
+    command = [*PROGRAM, "alert", "--kafka", address, "--webhook", "http://127.0.0.1:1/"]
+    environment = os.environ | {"SKELETONHUNTER_KAFKA__PREFIX": "nowhere-"}
+    refused = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert refused.stderr.endswith("is loopback, expected a public one or one of alerts.allow_networks\n")
+    command += ["--allow-network", "127.0.0.0/8"]
+    missing = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (refused.returncode, missing.returncode) == (1, 1)
+    assert missing.stderr.splitlines()[-1].endswith(
+        "has no topic nowhere-endpoint-map, expected it by: skeletonhunter topics"
+    )

@@ -10,9 +10,12 @@ import jsonschema
 import pytest
 
 from schemas.diagnosis import Incident
+from skeletonhunter.alerting.forms import call_of
+from skeletonhunter.alerting.signing import HEADER, is_genuine
+from skeletonhunter.alerting.targets import Target, TargetError, plain_target
 from skeletonhunter.settings import AlertSettings
 from skeletonhunter.sinks.alert_body import AlertBody, alert_body
-from skeletonhunter.sinks.webhook import FIRST_WAIT_S, MAX_WAIT_S, DeliveryError, WebhookSender
+from skeletonhunter.sinks.webhook import FIRST_WAIT_S, MAX_WAIT_S, DeliveryError, WebhookSender, check_target
 from tests.integration.webhook.listener import receiving
 from tests.unit.sinks.messages import received_examples
 
@@ -27,11 +30,18 @@ def body() -> AlertBody:
     return alert_body(value)
 
 
-def send(url: str, attempts: int = 8, timeout_s: float = 5.0) -> list[float]:
+LOOPBACK = ("127.0.0.0/8",)
+
+
+def send(
+    target: str | Target, attempts: int = 8, timeout_s: float = 5.0, allowed: tuple[str, ...] = LOOPBACK
+) -> list[float]:
     """The waits between the attempts, seconds; none of them is really waited."""
     waits: list[float] = []
-    with WebhookSender(url, AlertSettings(attempts=attempts, timeout_s=timeout_s), waits.append) as sender:
-        sender.deliver(body())
+    target = plain_target(target) if isinstance(target, str) else target
+    settings = AlertSettings(attempts=attempts, timeout_s=timeout_s, allow_networks=allowed)
+    with WebhookSender(target, settings, waits.append) as sender:
+        sender.deliver(call_of(target, body(), {}, 0))
     return waits
 
 
@@ -97,3 +107,56 @@ def test_a_receiver_that_does_not_answer_in_time_is_tried_again(tmp_path: Path) 
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}/"
         with pytest.raises(DeliveryError, match=r"no answer \(ReadTimeout\)"):
             send(url, attempts=2, timeout_s=0.1)
+
+
+def test_a_signature_goes_over_the_exact_bytes_and_is_made_anew_for_each_attempt() -> None:
+    with receiving(503) as receiver:
+        send(Target(plain_target(receiver.url).settings, receiver.url, key="shared"))
+    assert len(receiver.calls) == 2
+    for call in receiver.calls:
+        now_s = int(call.headers[HEADER][2:].partition(",")[0])
+        assert is_genuine(call.headers[HEADER], "shared", call.raw, now_s)
+        assert not is_genuine(call.headers[HEADER], "shared", call.raw + b" ", now_s)
+        assert not is_genuine(call.headers[HEADER], "other", call.raw, now_s)
+        assert not is_genuine(call.headers[HEADER], "shared", call.raw, now_s + 301)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0x7f000001", "[::ffff:127.0.0.1]"])
+def test_an_internal_address_is_refused_before_anything_is_sent(host: str) -> None:
+    with receiving() as receiver:
+        url = f"http://{host}:{receiver.port}/secret-token"
+        with pytest.raises(
+            DeliveryError, match=r"is loopback, expected a public one or one of alerts\.allow_networks$"
+        ):
+            send(url, allowed=())
+        with pytest.raises(TargetError, match=r"its address \S+ is loopback") as caught:
+            check_target(plain_target(url), AlertSettings())
+    assert receiver.calls == []
+    assert "secret-token" not in str(caught.value)
+
+
+def test_the_metadata_service_stays_out_of_reach_while_loopback_is_allowed() -> None:
+    with pytest.raises(DeliveryError, match=r"169\.254\.169\.254 is link-local"):
+        send("http://169.254.169.254/latest/meta-data/")
+
+
+def test_a_name_is_still_the_host_of_the_request() -> None:
+    with receiving() as receiver:
+        send(f"http://localhost:{receiver.port}/x", allowed=("127.0.0.0/8", "::1/128"))
+    assert receiver.calls[0].headers["Host"] == f"localhost:{receiver.port}"
+
+
+def test_the_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    with receiving() as receiver:
+        send(receiver.url)
+    assert len(receiver.calls) == 1
+
+
+def test_the_proxy_of_the_settings_is_used() -> None:
+    with receiving() as proxy:
+        settings = AlertSettings(proxy=f"http://127.0.0.1:{proxy.port}")
+        target = plain_target("http://hooks.example/x")
+        with WebhookSender(target, settings, lambda _: None) as sender:
+            sender.deliver(call_of(target, body(), {}, 0))
+    assert proxy.calls[0].path == "http://hooks.example/x"
