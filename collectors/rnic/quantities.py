@@ -86,7 +86,45 @@ DATA = frozenset(
 )
 """Counters in words: they are published as bytes under ``tx_bytes`` and ``rx_bytes``, not once more in words."""
 
-FABRIC_TOOL_WORDS = frozenset({"PortXmitData", "PortRcvData"})
+FABRIC_TOOL_WORDS = frozenset({"PortXmitData", "PortRcvData", "XmtData", "RcvData"})
+
+FABRIC_TOOL_CEILINGS = {
+    "ExcessiveBufferOverrunErrors": 15,
+    "ExcBufOverrunErrors": 15,
+    "LocalLinkIntegrityErrors": 15,
+    "LinkIntegrityErrors": 15,
+    "LinkDownedCounter": 255,
+    "LinkDowned": 255,
+    "LinkErrorRecoveryCounter": 255,
+    "LinkRecovers": 255,
+    "PortRcvConstraintErrors": 255,
+    "RcvConstraintErrors": 255,
+    "PortXmitConstraintErrors": 255,
+    "XmtConstraintErrors": 255,
+    "SymbolErrorCounter": 65535,
+    "SymbolErrors": 65535,
+    "PortRcvErrors": 65535,
+    "RcvErrors": 65535,
+    "PortRcvRemotePhysicalErrors": 65535,
+    "RcvRemotePhysErrors": 65535,
+    "PortRcvSwitchRelayErrors": 65535,
+    "RcvSwRelayErrors": 65535,
+    "PortXmitDiscards": 65535,
+    "XmtDiscards": 65535,
+    "VL15Dropped": 65535,
+    "QP1Dropped": 65535,
+    "PortXmitWait": 2**32 - 1,
+    "XmtWait": 2**32 - 1,
+    "PortXmitData": 2**32 - 1,
+    "PortRcvData": 2**32 - 1,
+    "PortXmitPkts": 2**32 - 1,
+    "PortRcvPkts": 2**32 - 1,
+    "XmtData": 2**32 - 1,
+    "RcvData": 2**32 - 1,
+    "XmtPkts": 2**32 - 1,
+    "RcvPkts": 2**32 - 1,
+}
+"""The same counters as fabric tools call them, in newer and older releases."""
 
 
 def is_counter(name: str) -> bool:
@@ -97,3 +135,8 @@ def is_counter(name: str) -> bool:
 def bytes_of(name: str, value: int) -> int:
     """A data counter of a fabric tool or of sysfs in bytes; any other counter as it is."""
     return value * WORD_BYTES if name in FABRIC_TOOL_WORDS or name in DATA else value
+
+
+def is_at_ceiling(name: str, value: int) -> bool:
+    """Whether a value, taken by itself, is where its counter stops: what was counted since is unknown."""
+    return value in (CEILINGS.get(name), FABRIC_TOOL_CEILINGS.get(name))

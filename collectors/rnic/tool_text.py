@@ -1,34 +1,48 @@
-"""What do the printouts of the usual tools say, in one shape? Pure and total: odd lines are left out, never guessed.
+"""What do printouts of a host's usual tools say, in one shape? Pure and total: odd lines are left out, never guessed.
 
-Read are ``rdma statistic show`` (one line per port, or with ``-p`` a name and value per line), "Port n hw counters:"
-listings, ``grep "" .../hw_counters/*`` (path:value), ``ethtool -S``, two of them side by side (``diff -y``),
-``perfquery`` and ``ibqueryerrors``. Names stay raw. A counter whose port is not told belongs to port 0 (unknown): it
-is not given to the port that comes next. Numbers as in ``counter_text``; data counters of fabric tools become bytes.
+Read are ``rdma statistic show`` (one line per port; with ``-p`` a name and value per line; with ``-j`` JSON), "Port n
+hw counters:" listings, ``grep "" .../hw_counters/*`` (path:value), ``ethtool -S``, and two printouts side by side
+(``diff -y``, or ``name: before / after``). Names stay raw, data counters become bytes. A counter whose port is not told
+belongs to port 0 (unknown): it is not given to the port that comes next, nor to the one before when a name comes twice,
+as the heading between was lost then. What is not supported, or stands at its ceiling, has a reason in place of a
+number. Tools of a fabric are in ``fabric_text``.
 """
 
 from __future__ import annotations
 
 import re
 
-from collectors.rnic.counter_text import parse_counter
-from collectors.rnic.quantities import bytes_of
+import msgspec
 
-Counters = dict[str, int]
+from collectors.rnic.counter_text import Unread, parse_counter
+from collectors.rnic.quantities import bytes_of, is_at_ceiling
+
+Value = int | Unread
+Counters = dict[str, Value]
 Port = tuple[str, int]
 """Device name ("" = not told) and port (0 = not told)."""
 
+TOLD = (Unread.UNSUPPORTED, Unread.CEILING)
+_NUMBER = r"[0-9][0-9,]*"
 LINK = re.compile(r"link\s+([^\s/]{1,64})/([0-9]{1,3})(?:\s+(.*))?", re.DOTALL)
-HEADER = re.compile(r"port\s+([0-9]{1,3})\s+hw\s+counters:?", re.IGNORECASE)
+HEADER = re.compile(r"port\s+([0-9]{1,3})\s+(?:hw\s+|port\s+)?counters:?", re.IGNORECASE)
 PATH = re.compile(
     r"\S*/infiniband/([^/:\s]{1,64})/(?:ports/([0-9]{1,3})/)?(?:hw_)?counters(?:_ext)?/([^/:\s]{1,64}):(.*)"
 )
-NAMED = re.compile(r"\s*([A-Za-z_][\w.]{0,63})\s*:\s*(\S+)\s*")
-INDENTED = re.compile(r"\s+([A-Za-z_][\w.]{0,63})\s+(\S+)\s*")
-STATISTIC = re.compile(r"\s*(\S.{0,79}?):\s+(-?[0-9][0-9,]*)\s*")
-SIDES = re.compile(r"\s*(\S[^:]{0,79}):\s+([0-9]+)\s+[|<>]?\s*(\S[^:]{0,79}):\s+([0-9]+)(?:\s+DIFF:.*)?\s*")
-ERRORS = re.compile(r"GUID\s+(0x[0-9a-fA-F]{1,16})\s+port\s+(ALL|[0-9]{1,3}):?\s*(\[.*)")
-BRACKET = re.compile(r"\[([A-Za-z]\w{0,63})\s*==\s*([0-9]{1,20})(?:\s*\([^)\]]{0,40}\))?\]")
-DOTTED = re.compile(r"([A-Za-z][A-Za-z0-9]{0,63}):\.{2,64}(\S+)")
+NAMED = re.compile(r"\s*([A-Za-z_][\w.]{0,63})\s*:\s*(N/A\b.*|\S+)\s*")
+INDENTED = re.compile(r"\s+([A-Za-z_][\w.]{0,63})\s+(N/A\b.*|\S+)\s*")
+PAIRS = re.compile(rf"\s*[A-Za-z_][\w.]{{0,63}}\s+{_NUMBER}(?:\s+[A-Za-z_][\w.]{{0,63}}\s+{_NUMBER})+\s*")
+STATISTIC = re.compile(rf"\s*(\S.{{0,79}}?):\s+(-?{_NUMBER})\s*")
+SIDES = re.compile(rf"\s*(\S[^:]{{0,79}}):\s+({_NUMBER})\s+[|<>]?\s*(\S[^:]{{0,79}}):\s+({_NUMBER})(?:\s+DIFF:.*)?\s*")
+SLASHED = re.compile(rf"\s*(\S[^:]{{0,79}}):\s+({_NUMBER})\s*(?:/|->)\s*({_NUMBER})\s*")
+
+
+def read_value(name: str, text: str) -> Value:
+    """A counter of a tool; data in bytes. A counter at the width that IBTA gives it has no number."""
+    value = parse_counter(text.encode("utf-8", "replace"))
+    if type(value) is not int:
+        return value
+    return Unread.CEILING if is_at_ceiling(name, value) else bytes_of(name, value)
 
 
 def _number(text: str) -> int | None:
@@ -36,37 +50,89 @@ def _number(text: str) -> int | None:
     return value if type(value) is int else None
 
 
-def _put(found: dict[Port, Counters], port: Port, name: str, text: str) -> None:
-    value = _number(text)
-    if value is not None:
-        found.setdefault(port, {})[name] = value
+class _Listing:
+    """What was read, and whose the lines that come are."""
+
+    def __init__(self) -> None:
+        self.found: dict[Port, Counters] = {}
+        self._port: Port = ("", 0)
+        self._names: set[str] = set()
+
+    def begin(self, port: Port) -> None:
+        """A heading."""
+        self._port, self._names = port, set()
+
+    def take(self, name: str, text: str) -> None:
+        """A counter below the last heading; one that was there already is of another, unknown port."""
+        if name in self._names:
+            self.begin(("", 0))
+        self._names.add(name)
+        self.put(self._port, name, text)
+
+    def put(self, port: Port, name: str, text: str) -> None:
+        """A counter of a port that is told, or of an unknown one: then the first of a name counts."""
+        value = read_value(name, text)
+        known = self.found.get(port, {})
+        if (type(value) is int or value in TOLD) and not (port == ("", 0) and name in known):
+            self.found.setdefault(port, {})[name] = value
 
 
 def parse_hw_counters(text: str) -> dict[Port, Counters]:
-    """Counters by device and port, from any of the first four forms."""
-    found: dict[Port, Counters] = {}
-    port: Port = ("", 0)
+    """Counters by device and port, from any of the first forms; of two snapshots in one paste the newer one
+    (``snapshots`` keeps both).
+    """
+    if text.lstrip()[:1] in ("[", "{"):
+        return _of_json(text)
+    listing = _Listing()
     for line in text.splitlines():
-        link, path, header = LINK.fullmatch(line.strip()), PATH.fullmatch(line.strip()), HEADER.fullmatch(line.strip())
-        if link is not None:
-            port = (link[1], int(link[2]))
-            words = (link[3] or "").split()
-            for name, value in zip(words[::2], words[1::2], strict=False):
-                _put(found, port, name, value)
-        elif path is not None:
-            _put(found, (path[1], int(path[2] or 0)), path[3], path[4])
-        elif header is not None:
-            port = ("", int(header[1]))
-        elif (pair := NAMED.fullmatch(line) or INDENTED.fullmatch(line)) is not None:
-            _put(found, port, pair[1], pair[2])
-        elif not line.strip():
-            port = ("", 0)
-    return found
+        _read_line(listing, line)
+    return listing.found
 
 
-def parse_ethtool(text: str) -> Counters:
+def _read_line(listing: _Listing, line: str) -> None:
+    stripped = line.strip()
+    if (link := LINK.fullmatch(stripped)) is not None:
+        listing.begin((link[1], int(link[2])))
+        _read_pairs(listing, link[3] or "")
+    elif (path := PATH.fullmatch(stripped)) is not None:
+        listing.put((path[1], int(path[2] or 0)), path[3], path[4])
+    elif (header := HEADER.fullmatch(stripped)) is not None:
+        listing.begin(("", int(header[1])))
+    elif (pair := NAMED.fullmatch(line) or INDENTED.fullmatch(line)) is not None:
+        listing.take(pair[1], pair[2])
+    elif PAIRS.fullmatch(line):
+        _read_pairs(listing, line)
+    elif not stripped:
+        listing.begin(("", 0))
+
+
+def _read_pairs(listing: _Listing, text: str) -> None:
+    words = text.split()
+    for name, value in zip(words[::2], words[1::2], strict=False):
+        listing.take(name, value)
+
+
+def _of_json(text: str) -> dict[Port, Counters]:
+    """``rdma -j statistic show``: an object per port; numbers may be texts."""
+    try:
+        top = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return {}
+    listing = _Listing()
+    for one in top if isinstance(top, list) else [top]:
+        if not isinstance(one, dict) or not isinstance(one.get("ifname"), str):
+            continue
+        port = one.get("port")
+        key = (str(one["ifname"]), port if isinstance(port, int) and 0 < port < 1000 else 0)
+        for name, value in one.items():
+            if name not in ("ifindex", "ifname", "port") and type(value) in (int, str):
+                listing.put(key, str(name), str(value))
+    return listing.found
+
+
+def parse_ethtool(text: str) -> dict[str, int]:
     """``ethtool -S``: raw names, the first of two equal ones; "ERROR: 1" of a bond is no statistic."""
-    found: Counters = {}
+    found: dict[str, int] = {}
     for line in text.splitlines():
         match = STATISTIC.fullmatch(line)
         if match is not None and match[1] != "ERROR" and match[1] not in found:
@@ -76,44 +142,36 @@ def parse_ethtool(text: str) -> Counters:
     return found
 
 
-def parse_side_by_side(text: str) -> tuple[Counters, Counters]:
+def parse_side_by_side(text: str) -> tuple[dict[str, int], dict[str, int]]:
     """Two printouts beside each other: before and after."""
-    before: Counters = {}
-    after: Counters = {}
+    before: dict[str, int] = {}
+    after: dict[str, int] = {}
     for line in text.splitlines():
-        match = SIDES.fullmatch(line)
+        match, slashed = SIDES.fullmatch(line), SLASHED.fullmatch(line)
         if match is not None and match[1].strip() == match[3].strip():
-            first, second = _number(match[2]), _number(match[4])
-            if first is not None and second is not None:
-                before[match[1].strip()], after[match[1].strip()] = first, second
+            name, first, second = match[1].strip(), _number(match[2]), _number(match[4])
+        elif slashed is not None:
+            name, first, second = slashed[1].strip(), _number(slashed[2]), _number(slashed[3])
+        else:
+            continue
+        if first is not None and second is not None:
+            before[name], after[name] = first, second
     return before, after
 
 
-def parse_perfquery(text: str) -> list[tuple[int, Counters]]:
-    """``perfquery`` of one or more ports: (port, counters), data in bytes; masks and selectors are no counters."""
-    ports: list[tuple[int, Counters]] = []
+def snapshots(text: str) -> list[str]:
+    """A paste cut where its first counter comes again: before and after are then two texts."""
+    parts: list[list[str]] = [[]]
+    first, headings = "", 0
     for line in text.splitlines():
-        match = DOTTED.fullmatch(line.strip())
-        if match is None:
-            continue
-        name, value = match[1], _number(match[2])
-        if value is None:
-            continue
-        if name == "PortSelect":
-            ports.append((value, {}))
-        elif not name.startswith("CounterSelect"):
-            if not ports:
-                ports.append((0, {}))
-            ports[-1][1][name] = bytes_of(name, value)
-    return ports
-
-
-def parse_ibqueryerrors(text: str) -> dict[Port, Counters]:
-    """``ibqueryerrors``: counters by node GUID and port, 0 = all ports of the node; warnings between are left out."""
-    found: dict[Port, Counters] = {}
-    for line in text.splitlines():
-        match = ERRORS.fullmatch(line.strip())
-        if match is not None:
-            counters = {name: bytes_of(name, int(value)) for name, value in BRACKET.findall(match[3])}
-            found.setdefault((match[1].lower(), 0 if match[2] == "ALL" else int(match[2])), {}).update(counters)
-    return found
+        pair = PATH.fullmatch(line.strip()) or NAMED.fullmatch(line) or STATISTIC.fullmatch(line)
+        link = LINK.fullmatch(line.strip())
+        name = f"link {link[1]}/{link[2]}" if link else line.partition(":")[0].strip() if pair else ""
+        if name and name == first:
+            head = parts[-1][len(parts[-1]) - headings :]
+            del parts[-1][len(parts[-1]) - headings :]
+            parts.append(head)
+        first = first or name
+        headings = 0 if name else headings + 1
+        parts[-1].append(line)
+    return ["\n".join(part) for part in parts]

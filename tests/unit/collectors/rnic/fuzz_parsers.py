@@ -21,6 +21,7 @@ if __name__ == "__main__":
 
 from collectors.rnic.counter_text import parse_counter
 from collectors.rnic.ethtool import parse_names, parse_values
+from collectors.rnic.fabric_text import parse_cables, parse_ibqueryerrors, parse_perfquery
 from collectors.rnic.gid_tables import parse_gid, parse_gid_kind
 from collectors.rnic.gid_text import parse_gid_listing
 from collectors.rnic.pcie import parse_link_speed, parse_link_width
@@ -33,13 +34,7 @@ from collectors.rnic.port_text import (
     parse_rate,
     parse_state,
 )
-from collectors.rnic.tool_text import (
-    parse_ethtool,
-    parse_hw_counters,
-    parse_ibqueryerrors,
-    parse_perfquery,
-    parse_side_by_side,
-)
+from collectors.rnic.tool_text import parse_ethtool, parse_hw_counters, parse_side_by_side, snapshots
 
 DATA = Path(__file__).parents[3] / "data" / "collectors" / "rnic"
 Parser = Callable[[bytes], object]
@@ -77,6 +72,8 @@ PARSERS: tuple[Parser, ...] = (
             parse_hw_counters,
             parse_perfquery,
             parse_ibqueryerrors,
+            parse_cables,
+            snapshots,
             parse_side_by_side,
         )
     ),

@@ -5,13 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.rnic.tool_text import (
-    parse_ethtool,
-    parse_hw_counters,
-    parse_ibqueryerrors,
-    parse_perfquery,
-    parse_side_by_side,
-)
+from collectors.rnic.counter_text import Unread
+from collectors.rnic.fabric_text import parse_cables, parse_ibqueryerrors, parse_perfquery
+from collectors.rnic.quantities import CEILINGS, FABRIC_TOOL_CEILINGS
+from collectors.rnic.tool_text import parse_ethtool, parse_hw_counters, parse_side_by_side, snapshots
 from tests.unit.collectors.rnic.trees import DATA
 
 
@@ -51,8 +48,48 @@ def test_paths_with_values_before_and_after_in_one_paste() -> None:
     )
     assert parse_hw_counters(paste) == {
         ("mlx5_0", 1): {"local_ack_timeout_err": 2705, "np_ecn_marked_roce_packets": 0},
+        ("mlx5_0", 2): {"port_xmit_wait": Unread.UNSUPPORTED},
         ("efa_0", 0): {"submitted_cmds": 5},
     }
+
+
+def test_a_lost_heading_never_gives_one_port_s_counters_to_another() -> None:
+    printed = "Port 1 hw counters:\nnp_cnp_sent: 5\nout_of_sequence: 6\nnp_cnp_sent: 7\nout_of_sequence: 8\n"
+    assert parse_hw_counters(printed) == {
+        ("", 1): {"np_cnp_sent": 5, "out_of_sequence": 6},
+        ("", 0): {"np_cnp_sent": 7, "out_of_sequence": 8},
+    }
+
+
+def test_rdma_statistic_as_json_and_pairs_without_a_link() -> None:
+    printed = (
+        '[{"ifindex":0,"ifname":"mlx5_0","port":1,"out_of_buffer":135,"np_cnp_sent":"21278000002"},'
+        '{"ifindex":1,"ifname":"mlx5_1","port":2,"out_of_buffer":6,"state":null}]'
+    )
+    assert parse_hw_counters(printed) == {
+        ("mlx5_0", 1): {"out_of_buffer": 135, "np_cnp_sent": 21278000002},
+        ("mlx5_1", 2): {"out_of_buffer": 6},
+    }
+    assert parse_hw_counters("[{broken") == {}
+    assert parse_hw_counters("np_cnp_sent 34569001   rp_cnp_handled 0\r\n") == {
+        ("", 0): {"np_cnp_sent": 34569001, "rp_cnp_handled": 0}
+    }
+
+
+@given(st.sampled_from(sorted(CEILINGS)), st.sampled_from(sorted(FABRIC_TOOL_CEILINGS)), st.integers(-1, 1))
+def test_a_counter_at_its_own_width_has_no_number_in_any_tool(sysfs: str, fabric: str, apart: int) -> None:
+    for name, ceiling in ((sysfs, CEILINGS[sysfs]), (fabric, FABRIC_TOOL_CEILINGS[fabric])):
+        value = ceiling + apart
+        if name == sysfs:
+            path = f"/sys/class/infiniband/mlx4_0/ports/2/counters/{name}:{value}"
+            told = [parse_hw_counters(path)["mlx4_0", 2][name]]
+        else:
+            told = [
+                parse_perfquery(f"PortSelect:......2\n{name}:......{value}\n")[0][1][name],
+                parse_ibqueryerrors(f"   GUID 0xa7 port 2: [{name} == {value} (1.0K)]")["0xa7", 2][name],
+            ]
+        factor = 4 if name.lower().endswith(("_data", "xmitdata", "xmtdata", "rcvdata")) else 1
+        assert set(told) == {value * factor if apart else Unread.CEILING}
 
 
 def test_raw_names_of_ethtool_are_kept_apart() -> None:
@@ -77,11 +114,30 @@ def test_two_snapshots_beside_each_other() -> None:
     }
 
 
+def test_before_and_after_on_one_line_and_grouped() -> None:
+    before, after = parse_side_by_side("rx_prio0_bytes: 88,034,564 / 88,171,136\ntx_prio0_packets: 5 -> 7\nx: 1 / y\n")
+    assert before == {"rx_prio0_bytes": 88034564, "tx_prio0_packets": 5}
+    assert after == {"rx_prio0_bytes": 88171136, "tx_prio0_packets": 7}
+
+
+def test_two_printouts_one_after_the_other_are_two_snapshots() -> None:
+    one = "NIC statistics:\n     rx_packets: {}\n     rx packets: 5\n     rx_crc: {}\n"
+    parts = snapshots(one.format(1, 2) + "\n## later\n" + one.format(3, 4))
+    assert [parse_ethtool(part) for part in parts] == [
+        {"rx_packets": 1, "rx packets": 5, "rx_crc": 2},
+        {"rx_packets": 3, "rx packets": 5, "rx_crc": 4},
+    ]
+    listed = snapshots("Port 1 hw counters:\na: 1\nb: 2\nPort 1 hw counters:\na: 3\nb: 4\n")
+    assert [parse_hw_counters(part) for part in listed] == [{("", 1): {"a": 1, "b": 2}}, {("", 1): {"a": 3, "b": 4}}]
+    lines = snapshots("link mlx5_0/1 a 1\nlink mlx5_1/1 a 2\nlink mlx5_0/1 a 3\nlink mlx5_1/1 a 4")
+    assert [parse_hw_counters(part)["mlx5_1", 1]["a"] for part in lines] == [2, 4]
+
+
 def test_fabric_tools_count_words_and_several_ports() -> None:
     (first, counters), (second, other) = parse_perfquery(text("perfquery"))
     assert (first, second) == (1, 2)
     assert counters["PortXmitData"] == 4 * 36298000000001 and counters["PortXmitPkts"] == 101733000003
-    assert other == {"PortXmitData": 20, "PortXmitWait": 4294967295}
+    assert other == {"PortXmitData": 20, "PortXmitWait": Unread.CEILING}
     assert not any("Select" in name for name in counters)
 
 
@@ -95,15 +151,29 @@ def test_error_listings_with_both_kinds_of_brackets_and_warnings_between() -> No
     )
     assert parse_ibqueryerrors(printed) == {
         ("0x00000000000000a7", 0): {"LinkDownedCounter": 25, "PortXmitWait": 14681376621},
-        ("0x00000000000000a7", 7): {"PortXmitDiscards": 2846, "PortXmitWait": 4294967295},
+        ("0x00000000000000a7", 7): {"PortXmitDiscards": 2846, "PortXmitWait": Unread.CEILING},
     }
+
+
+def test_cables_of_a_fabric_that_are_well_dead_and_slow() -> None:
+    printed = (
+        "CA   134  1 0x00000000000000a1 4x NDR - SW  1719 10 0x00000000000000b1 ( 'h1 HCA-1' - 'leaf-0' )\n"
+        "SW  1719 37 0x00000000000000b1 4x ???                                    'leaf-0'\r\n"
+        "SW  1719 80 0x00000000000000b1 4x SDR                                    'leaf-0'\n"
+        "warning: something between\n"
+    )
+    well, dead, slow = parse_cables(printed)
+    assert (well.near.name, well.far.name if well.far else "", well.speed) == ("h1 HCA-1", "leaf-0", "NDR")
+    assert not well.is_dead and not well.is_slow
+    assert (dead.near.port, dead.is_dead, dead.speed, slow.is_dead, slow.is_slow) == (37, True, None, True, True)
 
 
 @given(st.text(alphabet="link mlx5_0/1:\n\t.port hw counters:|DIFF0123456789", max_size=200))
 def test_any_text_gives_counters_or_nothing(printed: str) -> None:
     for counters in parse_hw_counters(printed).values():
-        assert all(value >= 0 for value in counters.values())
+        assert all(isinstance(value, Unread) or value >= 0 for value in counters.values())
+    assert "\n".join(snapshots(printed)) == "\n".join(printed.splitlines())
     before, after = parse_side_by_side(printed)
     assert before.keys() == after.keys()
     assert all(value >= 0 for value in parse_ethtool(printed).values())
-    parse_perfquery(printed), parse_ibqueryerrors(printed)
+    parse_perfquery(printed), parse_ibqueryerrors(printed), parse_cables(printed)
