@@ -22,6 +22,7 @@ import orjson
 
 from schemas import telemetry
 from schemas.envelope import Value
+from schemas.limits import MessageLimits, excess
 from schemas.refusals import explain
 from schemas.topics import Topic, topic
 
@@ -34,6 +35,8 @@ Reason = Literal[
     "future_timestamp",
     "conflicting_seq",
     "too_large",
+    "too_many",
+    "foreign_producer",
     "delivery_failed",
 ]
 """Why a record became a dead letter."""
@@ -46,7 +49,10 @@ REASONS: dict[Reason, str] = {
     "wrong_key": "the Kafka key is not the one that the value calls for",
     "future_timestamp": "`t_us` is more than a minute ahead of the record's arrival",
     "conflicting_seq": "the producer used the sequence number before for other content",
-    "too_large": "the record has more bytes than are parsed",
+    "too_large": "the record has more bytes or elements, or a longer text, than are parsed",
+    "too_many": "there are more keys in the partition, or producers and endpoints under the key, than are followed",
+    "foreign_producer": "the producer speaks for what is another's: the endpoint map gives it to another host, two "
+    "boots or agents take turns for half a minute, or it is another tenant's",
     "delivery_failed": "the record is good, but no attempt could deliver its alert",
 }
 """The reasons in words."""
@@ -56,6 +62,9 @@ FUTURE_BOUND_US = 60_000_000
 
 MAX_BYTES = 16 * 1024 * 1024
 """A record larger than this is not parsed, unless the reader sets another bound: JSON grows tenfold in memory."""
+
+LIMITS = MessageLimits()
+"""What a message may cost, unless the reader sets other bounds."""
 
 DETAIL_LENGTH = 1000
 """Characters of a detail: a wrong value of a megabyte is not repeated in full."""
@@ -75,7 +84,14 @@ class BadRecord(ValueError):
         return BadRecord, (self.reason, self.detail)
 
 
-def decode(topic_name: str, key: str | bytes | None, raw: bytes, arrival_us: int, max_bytes: int = MAX_BYTES) -> Value:
+def decode(
+    topic_name: str,
+    key: str | bytes | None,
+    raw: bytes,
+    arrival_us: int,
+    max_bytes: int = MAX_BYTES,
+    limits: MessageLimits = LIMITS,
+) -> Value:
     """The value in ``raw``, checked against the topic's schema, its key and its arrival.
 
     Raises:
@@ -84,6 +100,9 @@ def decode(topic_name: str, key: str | bytes | None, raw: bytes, arrival_us: int
     """
     if len(raw) > max_bytes:
         raise BadRecord("too_large", f"{topic_name}: {len(raw)} bytes, expected at most {max_bytes}")
+    beyond = excess(raw, limits)
+    if beyond is not None:
+        raise BadRecord("too_large", f"{topic_name}: {beyond}")
     try:
         wire = orjson.loads(raw)
     except orjson.JSONDecodeError as error:

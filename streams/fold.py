@@ -12,10 +12,12 @@ import pickle
 from collections.abc import Iterable
 from typing import Any
 
+from schemas.codec import BadRecord
 from schemas.control import Tick
 from schemas.envelope import Message
 from schemas.folding import Emission, Engine
 from schemas.instants import SECOND_US, micros, window_end
+from streams.claims import Claims
 from streams.parameters import Parameters
 from streams.sequencer import Admission, Counts, Sequencer
 from streams.stages import Stage
@@ -28,27 +30,47 @@ class StageFold:
         self.stage = stage
         self.engine: Engine[Any] = stage.build(parameters)
         self.hold_us = micros(parameters.time.lateness_s + parameters.time.slack_s)
+        self._raw = frozenset(stage.raw_inputs)
+        self.limits = parameters.limits
+        self.claims: dict[str, Claims] = {}
         self.sequencers: dict[str, Sequencer] = {}
         self.states: dict[str, Any] = {}
         self.changed: set[str] = set()
+        self._live = 0
+        self._now_us = 0
 
     def admit(self, topic: str, key: str, value: Message) -> Admission:
         """Takes one message in.
 
         Raises:
-            BadRecord: the message contradicts an earlier one of its producer.
+            BadRecord: the message contradicts an earlier one of its producer, its producer is not the one that
+                speaks for this, or there are too many keys or producers.
         """
         if key not in self.sequencers:
-            self.sequencers[key] = Sequencer()
-            self.states[key] = self.engine.start(key)
+            self._begin(key)
+        if topic in self._raw:
+            self.claims[key].check(topic, value, self._now_us)
         return self.sequencers[key].admit(topic, value)
+
+    def _begin(self, key: str) -> None:
+        if self._live >= self.limits.keys:
+            most = self.limits.keys
+            raise BadRecord(
+                "too_many", f"stage {self.stage.name}: more than {most} keys in a partition, {key!r} is new"
+            )
+        self._live += 1
+        self.claims[key] = Claims(self.limits.producers)
+        self.sequencers[key] = Sequencer()
+        self.states[key] = self.engine.start(key)
 
     def advance(self, tick: Tick) -> list[Emission]:
         """Lets event time pass up to the tick less the lateness bound (a final tick: up to its own second)."""
+        self._now_us = max(self._now_us, tick.t_us)
         until_us = self.until_us(tick)
         emissions: list[Emission] = []
         for key in sorted(self.sequencers):
             emissions.extend(self._fold(key, until_us, tick.t_us))
+        self._live = sum(1 for sequencer in self.sequencers.values() if sequencer.seen)
         return emissions
 
     def until_us(self, tick: Tick) -> int:
@@ -76,8 +98,9 @@ class StageFold:
 
     def snapshot(self, key: str) -> bytes:
         """The key's state, without waiting messages and without their entries among the seen ones."""
-        return pickle.dumps((self.sequencers[key].settled(), self.states[key]), protocol=5)
+        return pickle.dumps((self.sequencers[key].settled(), self.states[key], self.claims[key]), protocol=5)
 
     def restore(self, key: str, blob: bytes) -> None:
         """Takes up a snapshot in place of whatever is known of the key."""
-        self.sequencers[key], self.states[key] = pickle.loads(blob)
+        self.sequencers[key], self.states[key], *known = pickle.loads(blob)
+        self.claims[key] = known[0] if known else Claims(self.limits.producers)  # of an older version

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct, field
 
 from localization.parameters import DetectionParameters, LocalizationParameters
 from probe_planner.parameters import PlannerParameters
+from schemas.limits import MessageLimits
 from skeleton.parameters import SkeletonParameters
 
 
@@ -18,10 +19,23 @@ class TimeParameters(Struct, frozen=True, forbid_unknown_fields=True):
     slack_s: Annotated[float, Meta(ge=0)] = 1.0
 
 
+class LimitParameters(MessageLimits, frozen=True, forbid_unknown_fields=True):
+    """What hostile input may cost; records beyond a limit become dead letters, ``too_large`` or ``too_many``.
+
+    A message has at most ``elements`` commas and opening brackets and no text of more than ``text_bytes``. A partition
+    of a stage follows at most ``keys`` keys (jobs, fabrics) that spoke in the last minute, and of each at most
+    ``producers`` producers and endpoints that spoke in the last two.
+    """
+
+    keys: Annotated[int, Meta(ge=1)] = 20_000
+    producers: Annotated[int, Meta(ge=1)] = 200_000
+
+
 class Parameters(Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of the whole pipeline."""
 
     time: TimeParameters = field(default_factory=TimeParameters)
+    limits: LimitParameters = field(default_factory=LimitParameters)
     skeleton: SkeletonParameters = field(default_factory=SkeletonParameters)
     planner: PlannerParameters = field(default_factory=PlannerParameters)
     detection: DetectionParameters = field(default_factory=DetectionParameters)

@@ -153,7 +153,7 @@ class PartitionRunner:
                 await self._refuse(record, error)
 
     def _admit(self, record: Record) -> None:
-        value = decode(record.topic, record.key, record.value, record.arrival_us, self.max_bytes)
+        value = decode(record.topic, record.key, record.value, record.arrival_us, self.max_bytes, self.fold.limits)
         assert isinstance(value, Message) and record.key is not None  # ``decode`` has checked the key
         if self.fold.admit(record.topic, record.key.decode(), value) == "new":
             # A late map has its turn in the next second, which is part of the tick that is acted upon: it never waits.
