@@ -81,7 +81,7 @@ def evaluate(
     try:
         parameters = load_settings(config, os.environ).parameters
         if cases:
-            _count_cases(cases, parameters, processes, filters, as_json)
+            _count_cases(cases, parameters, processes, filters, (table, as_json))
             return
         if traces:
             judged = SkeletonRequest(traces, parameters, processes, simulated, beside, filters.only, filters.skip)
@@ -98,16 +98,24 @@ def evaluate(
         raise InputError(str(error)) from error
 
 
-def _count_cases(folder: Path, parameters: Parameters, workers: int, filters: Selection, as_json: bool) -> None:
+def _count_cases(
+    folder: Path, parameters: Parameters, workers: int, filters: Selection, to: tuple[Path | None, bool]
+) -> None:
+    """Counts, and writes a page and prints a table or (``to``) JSON."""
     from skeletonhunter.cli.printing import print_json, progress_bar
+    from skeletonhunter.evaluation.case_tables import case_page, case_rows
     from skeletonhunter.evaluation.cases import cases_as_json, count_cases, recordings_below
+    from skeletonhunter.evaluation.referees import read_referees
     from skeletonhunter.evaluation.selection import wanted
-    from skeletonhunter.evaluation.terminal import print_blames
+    from skeletonhunter.evaluation.terminal import print_rows
 
     paths = [path for path in recordings_below(folder) if wanted(path.name, filters.only, filters.skip)]
+    referees = read_referees(folder)
     with progress_bar("cases", len(paths)) as progress:
         counts = count_cases(paths, parameters, workers, progress)
-    print_json(cases_as_json(counts)) if as_json else print_blames(counts)
+    if to[0]:
+        to[0].write_text(case_page(counts, referees, f"skeletonhunter evaluate --cases {folder.name}{filters.text}"))
+    print_json(cases_as_json(counts, referees)) if to[1] else print_rows(case_rows(counts, referees))
 
 
 def _run(request: EvaluationRequest, without: tuple[EvidenceName, ...]) -> Evaluation:

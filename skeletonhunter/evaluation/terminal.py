@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -36,6 +36,14 @@ def print_blames(counts: Mapping[str, BlameCount]) -> None:
             *("-" if value is None else f"{value:.2f}" for value in (count.precision, count.recall, count.f1)),
         )
     Console().print(table)
+
+
+def print_rows(rows: Sequence[Sequence[str]]) -> None:
+    """A table whose first row is its head: found faults / false blames of several methods."""
+    grid = Table(*rows[0], title="found faults / false blames")
+    for row in rows[1:]:
+        grid.add_row(*row)
+    Console().print(grid)
 
 
 def _fault_table(verdict: Score) -> Table:
