@@ -103,7 +103,7 @@ def _count_cases(
 ) -> None:
     """Counts, and writes a page and prints a table or (``to``) JSON."""
     from skeletonhunter.cli.printing import print_json, progress_bar
-    from skeletonhunter.evaluation.case_tables import case_page, case_rows
+    from skeletonhunter.evaluation.case_tables import best_referees, case_page, case_rows
     from skeletonhunter.evaluation.cases import cases_as_json, count_cases, recordings_below
     from skeletonhunter.evaluation.referees import read_referees
     from skeletonhunter.evaluation.selection import wanted
@@ -115,7 +115,8 @@ def _count_cases(
         counts = count_cases(paths, parameters, workers, progress)
     if to[0]:
         to[0].write_text(case_page(counts, referees, f"skeletonhunter evaluate --cases {folder.name}{filters.text}"))
-    print_json(cases_as_json(counts, referees)) if to[1] else print_rows(case_rows(counts, referees))
+    rows = case_rows(counts, referees, best_referees(counts, referees))
+    print_json(cases_as_json(counts, referees)) if to[1] else print_rows(rows)
 
 
 def _run(request: EvaluationRequest, without: tuple[EvidenceName, ...]) -> Evaluation:

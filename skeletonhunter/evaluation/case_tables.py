@@ -6,7 +6,7 @@ we make fewer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from skeletonhunter.evaluation.cases import OURS, TUNED_007, VOTE, CasesCount, Counts
 from skeletonhunter.evaluation.markdown_rows import table
@@ -16,13 +16,25 @@ from skeletonhunter.scoring import BlameCount, add_counts
 BESIDE = {OURS: "ours", VOTE: "vote", TUNED_007: "007, tuned"}
 
 
-def case_rows(found: CasesCount, referees: Mapping[str, Counts]) -> list[list[str]]:
-    """The head and the rows: regimes, what all methods share pooled, all recordings pooled, then the pooled figures."""
+def best_referees(found: CasesCount, referees: Mapping[str, Counts], most: int = 2) -> tuple[str, ...]:
+    """The names of the referees with the best pooled F1 over the regimes at hand, the best first."""
+
+    def pooled_f1(name: str) -> float:
+        return add_counts([count for regime, count in referees[name].items() if regime in found.ours]).f1 or 0.0
+
+    return tuple(sorted(referees, key=lambda name: (-pooled_f1(name), name))[:most])
+
+
+def case_rows(
+    found: CasesCount, referees: Mapping[str, Counts], shown: Collection[str] | None = None
+) -> list[list[str]]:
+    """The head and the rows: regimes, what all methods share pooled, all recordings pooled, then the pooled figures.
+
+    ``shown``: the referees that have a column; null = all. Each counts for the comparison.
+    """
     columns = [*((BESIDE[name], counts) for name, counts in found.methods.items())]
-    columns += [(f"{name} (referee)", counts) for name, counts in referees.items()]
-    head = ["regime", "traces", "faults", *(name for name, _ in columns)] + (
-        ["behind the best referee"] if referees else []
-    )
+    columns += [(f"{name} (referee)", counts) for name, counts in referees.items() if shown is None or name in shown]
+    head = ["regime", "traces", "faults", *(name for name, _ in columns)] + (["behind"] if referees else [])
     rows = [head]
     for regime, ours in found.ours.items():
         cells = [_cell(counts.get(regime)) for _, counts in columns]

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.maps import EndpointMap
-from skeletonhunter.recordings.files import read_pieces
+from skeletonhunter.recordings.files import Limits, read_whole
 from skeletonhunter.recordings.manifest import TRUTH, RecordingError
 from skeletonhunter.recordings.reader import Recording
 
@@ -95,7 +95,7 @@ def read_skeleton_truth(recording: Recording) -> SkeletonTruth:
     if not file.is_file():
         raise RecordingError(f"{recording.path}: has no {TRUTH}, and without it there is nothing to score against")
     try:
-        return SkeletonTruth(msgspec.json.decode(b"".join(read_pieces(file, str(file))), type=_Wire))
+        return SkeletonTruth(msgspec.json.decode(read_whole(file, str(file), Limits()), type=_Wire))
     except msgspec.MsgspecError as error:
         raise RecordingError(f"{file}: {error}, expected the truth of a traffic recording") from error
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skeletonhunter.evaluation.case_tables import case_page, case_rows
+from skeletonhunter.evaluation.case_tables import best_referees, case_page, case_rows
 from skeletonhunter.evaluation.cases import CaseCount, count_case, count_cases, gather_cases
 from skeletonhunter.evaluation.referees import read_referees
 from skeletonhunter.evaluation.reference_localizers import THRESHOLDS_007, LossyTrain, vote, votes_of_007
@@ -74,8 +74,8 @@ def test_we_are_compared_with_the_best_referee_of_each_regime_on_what_it_saw() -
     found = gather_cases(["one", "two", "one"], [case(count(2, 2, 0)), case(count(2, 1, 0)), case(count(2, 1, 1))])
     head, *rows = case_rows(found, REFEREES)
     table = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
-    assert table["one"]["behind the best referee"] == "+2"  # one missed and one false, against none
-    assert table["two"]["behind the best referee"] == "-"
+    assert table["one"]["behind"] == "+2"  # one missed and one false, against none
+    assert table["two"]["behind"] == "-"
     assert (table["two"]["greedy (referee)"], table["all"]["greedy (referee)"]) == ("-", "-")
     assert (table["those of the referees"]["ours"], table["those of the referees"]["greedy (referee)"]) == (
         "3 / 1",
@@ -83,6 +83,14 @@ def test_we_are_compared_with_the_best_referee_of_each_regime_on_what_it_saw() -
     )
     assert len({len(row) for row in rows}) == 1
     assert f"({THRESHOLDS_007[3]:g} of all votes)" in case_page(found, REFEREES, "evaluate")
+
+
+def test_the_terminal_shows_the_best_referees_and_compares_with_all() -> None:
+    found = gather_cases(["one"], [case(count(4, 3, 0))])
+    assert best_referees(found, REFEREES, most=1) == ("greedy",)
+    head, first, *_ = case_rows(found, REFEREES, shown=("weak",))
+    assert "greedy (referee)" not in head
+    assert first[-2:] == ["1 / 1", "+1"]
 
 
 def test_without_referees_ours_stand_beside_the_plain_ones_only() -> None:
