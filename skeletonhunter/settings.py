@@ -17,6 +17,7 @@ from msgspec import Meta, Struct, field
 from schemas.codec import MAX_BYTES
 from schemas.refusals import explain
 from skeletonhunter.alert_settings import AlertSettings, contradictions_of_alerts
+from skeletonhunter.recordings.files import Limits
 from skeletonhunter.settings_sources import SettingsError, Sources
 from streams.parameters import Parameters
 from streams.stages import STAGES
@@ -91,6 +92,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     clickhouse: ClickHouseSettings = field(default_factory=ClickHouseSettings)
     alerts: AlertSettings = field(default_factory=AlertSettings)
+    recordings: Limits = field(default_factory=Limits)
     parameters: Parameters = field(default_factory=Parameters)
 
 

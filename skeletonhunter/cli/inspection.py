@@ -39,7 +39,7 @@ def look_at(
     try:
         settings = load_settings(config, os.environ, flags)
         with (
-            Recording(path) as opened,
+            Recording(path, settings.recordings) as opened,
             progress_bar(f"looking at {opened.manifest.name}", opened.count) as progress,
         ):
             return inspect(opened, settings.parameters, stages, progress, observers)

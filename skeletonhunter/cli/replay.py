@@ -76,8 +76,9 @@ def replay(
     }
     began_s = time.monotonic()
     try:
-        with Recording(recording) as opened:
-            outcome = _run(engine, opened, _settings(config, flags), speed_of(speed), (kafka, clickhouse))
+        settings = _settings(config, flags)
+        with Recording(recording, settings.recordings) as opened:
+            outcome = _run(engine, opened, settings, speed_of(speed), (kafka, clickhouse))
             name = opened.manifest.name
     except (RecordingError, ReplayError, SettingsError) as error:
         raise InputError(str(error)) from error

@@ -106,10 +106,13 @@ def _replay(path: Path, config: Path | None) -> Replayed:
     from skeletonhunter.settings import SettingsError, load_settings
 
     try:
-        parameters = load_settings(config, os.environ).parameters
-        with Recording(path) as opened, progress_bar(f"replaying {opened.manifest.name}", opened.count) as progress:
+        settings = load_settings(config, os.environ)
+        with (
+            Recording(path, settings.recordings) as opened,
+            progress_bar(f"replaying {opened.manifest.name}", opened.count) as progress,
+        ):
             backdrop = backdrop_from(opened.manifest.start_us)
-            outcome = LocalReplay(parameters, observers=(backdrop.observe,)).run(opened, progress)
+            outcome = LocalReplay(settings.parameters, observers=(backdrop.observe,)).run(opened, progress)
             manifest = opened.manifest
     except (RecordingError, SettingsError) as error:
         raise InputError(str(error)) from error

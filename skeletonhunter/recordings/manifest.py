@@ -47,7 +47,7 @@ def parse_manifest(raw: bytes, place: str) -> Manifest:
     """
     try:
         manifest = msgspec.json.decode(raw, type=Manifest)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RecordingError(f"{place}: {error}") from error
     if manifest.format != FORMAT:
         raise RecordingError(f"{place}: format is {manifest.format!r}, expected {FORMAT!r}")

@@ -23,7 +23,7 @@ import msgspec
 from schemas.topics import topics
 from schemas.truth import Truth
 from skeletonhunter.recordings.archive import is_archive, unpack
-from skeletonhunter.recordings.files import COMPRESSED, Budget, Limits, read_lines, read_pieces
+from skeletonhunter.recordings.files import COMPRESSED, Budget, Limits, read_lines, read_whole
 from skeletonhunter.recordings.manifest import MANIFEST, TRUTH, Manifest, RecordingError, parse_manifest
 
 SUFFIXES = (".ndjson", f".ndjson{COMPRESSED}")
@@ -126,7 +126,8 @@ class Recording:
         file = self.folder / MANIFEST
         if not file.is_file():
             raise RecordingError(f"{self.path}: has no {MANIFEST}")
-        return parse_manifest(file.read_bytes(), f"{self.path.name}/{MANIFEST}")
+        place = f"{self.path.name}/{MANIFEST}"
+        return parse_manifest(read_whole(file, place, self.limits), place)
 
     def _file(self, topic: str) -> Path:
         found = [path for suffix in SUFFIXES if (path := self.folder / f"{topic}{suffix}").is_file()]
@@ -165,7 +166,7 @@ def _broken_key(text: bytes) -> str | None:
     return key
 
 
-def read_truth(folder: Path) -> Truth | None:
+def read_truth(folder: Path, limits: Limits | None = None) -> Truth | None:
     """The recording's ``truth.json``, None = it has none. For scoring only.
 
     Raises:
@@ -175,6 +176,6 @@ def read_truth(folder: Path) -> Truth | None:
     if not file.is_file():
         return None
     try:
-        return msgspec.json.decode(b"".join(read_pieces(file, str(file))), type=Truth)
-    except msgspec.MsgspecError as error:
+        return msgspec.json.decode(read_whole(file, str(file), limits or Limits()), type=Truth)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RecordingError(f"{file}: {error}") from error

@@ -147,9 +147,9 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
     bomb = zstandard.ZstdCompressor().compress(b"\0" * 50_000_000)
     path = by_hand(tmp_path, {"probe-results.ndjson.zst": bomb}, topics={"probe-results": 1})
     with pytest.raises(RecordingError, match=r"zst:1: the line is longer than 1000000 bytes"):
-        read(path, Limits(line_bytes=1_000_000))
+        read(path, Limits(line_bytes=1_000_000, expansion=10**6))
     with pytest.raises(RecordingError, match="more than the 2000000 bytes"):
-        read(path, Limits(total_bytes=2_000_000))
+        read(path, Limits(total_bytes=2_000_000, expansion=10**6))
 
 
 def test_topics_of_the_future_are_left_out_and_named(tmp_path: Path) -> None:
