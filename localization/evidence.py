@@ -68,6 +68,12 @@ class EvidenceStore:
         else:
             self._take_map(value)
 
+    def agent_of(self, endpoint: str) -> str:
+        """The agent of an endpoint: as its health messages say, else the one of its container."""
+        known = self.producers.agent_of.get(endpoint)
+        listed = self.topology.endpoints.get(endpoint)
+        return known or (listed.container if listed else endpoint)
+
     def _take_map(self, value: Message) -> None:
         if isinstance(value, FabricMap) and self.topology.take_fabric(value):
             self.watch.refresh()

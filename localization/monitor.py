@@ -37,19 +37,12 @@ def monitor_pass(scene: Scene) -> Outcome:
     return outcome
 
 
-def agent_name(scene: Scene, endpoint: str) -> str:
-    """The agent of an endpoint: as its health messages say, else the one of its container."""
-    known = scene.store.producers.agent_of.get(endpoint)
-    listed = scene.topology.endpoints.get(endpoint)
-    return known or (listed.container if listed else endpoint)
-
-
 def _reach(scene: Scene) -> dict[str, tuple[list[str], set[tuple[str, str]]]]:
     """Endpoints and pairs of each agent."""
     reach: dict[str, tuple[list[str], set[tuple[str, str]]]] = {}
     for pair in scene.pairs:
         for endpoint in pair:
-            endpoints, pairs = reach.setdefault(agent_name(scene, endpoint), ([], set()))
+            endpoints, pairs = reach.setdefault(scene.store.agent_of(endpoint), ([], set()))
             pairs.add(pair)
             if endpoint not in endpoints:
                 endpoints.append(endpoint)
@@ -157,7 +150,7 @@ def _has_exited(scene: Scene, endpoints: list[str]) -> bool:
 
 def _check_clocks(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None:
     """Producers of the pairs' agents whose clock can't be joined with."""
-    agents = {agent_name(scene, endpoint) for endpoint in scene.endpoints()}
+    agents = {scene.store.agent_of(endpoint) for endpoint in scene.endpoints()}
     for producer in sorted(scene.store.clocks):
         clock, t_us, host = scene.store.clocks[producer]
         if producer.removeprefix("agent:").partition("/")[0] in agents and t_us >= scene.onset_us - BEFORE_US:
@@ -168,7 +161,7 @@ def _check_clocks(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None
 
 def _conclude(scene: Scene, outcome: Outcome) -> tuple[Verdict, str]:
     if outcome.clues:
-        return "suspect", f"{outcome.clues[0].text}; no verdict on the network rests on it"
+        return "suspect", f"{outcome.clues[0].text}; no verdict on the network rests on what was probed there since"
     if any(scene.store.sources.known.get(endpoint) for endpoint in scene.endpoints()):
         quiet = [e for e in scene.endpoints() if scene.store.sources.is_silent(e, scene.t_us)]
         if not quiet:

@@ -14,14 +14,18 @@ from localization.actions import action_for
 from localization.cases import Case
 from localization.evidence import EvidenceStore
 from localization.incidents import Told, closing, closing_merged, compose, is_material, tell
+from localization.producers import is_starved
 from localization.troubles import Trouble, find_troubles
 from localization.verdict import Verdict
 from schemas.diagnosis import Action, Candidate, Incident
 from schemas.folding import Emission
 from schemas.ids import content_id
-from schemas.instants import micros
+from schemas.instants import SECOND_US, micros
 
 SILENCES = ("agent_missing", "collector_gap")
+MUTED_US = 6 * SECOND_US
+"""Longer than the pause until a withheld case is looked at again."""
+MUTED_BEFORE_US = 10 * SECOND_US
 
 
 @dataclass(slots=True)
@@ -42,6 +46,7 @@ class MonitorCases:
         """A case whose anomalies the monitor's own trouble explains."""
         key = f"{verdict.kind} {verdict.component}"
         case.withheld = key
+        _mute(case, verdict, store, t_us)
         ends = [endpoint for pair in case.pairs() for endpoint in pair]
         name = content_id("incident", store.fabric, verdict.kind, verdict.component, case.onset_us)
         incident = msgspec.structs.replace(compose(case, verdict, store, ends, t_us), incident=name)
@@ -85,6 +90,20 @@ class MonitorCases:
             seen_us = self.seen_us.pop(key)
             emissions.append(tell(told, closing(self.told.pop(key), t_us, seen_us)))
         return emissions
+
+
+def _mute(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> None:
+    """While the agent is away or starves, what its endpoints send and are sent says nothing of the network."""
+    agent = (verdict.component or "").removeprefix("agent:")
+    ends = {endpoint for pair in case.pairs() for endpoint in pair}
+    endpoints = {e for e in ends | set(store.producers.agent_of) if store.agent_of(e) == agent}
+    silent = [endpoint for endpoint in endpoints if store.sources.is_silent(endpoint, t_us)]
+    health = store.producers.health.get(agent)
+    if not silent and (health is None or not is_starved(health)):
+        return
+    since_us = min([case.onset_us, *(store.sources.known[endpoint].last_us for endpoint in silent)])
+    since_us = max(since_us, case.onset_us - MUTED_BEFORE_US)
+    store.watch.mute(endpoints, since_us, t_us + MUTED_US)
 
 
 def _incident(store: EvidenceStore, trouble: Trouble, t_us: int) -> Incident:

@@ -157,6 +157,9 @@ def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
             fault.recovery, fault.bad_us, fault.sent, fault.lost = old.recovery, old.bad_us, old.sent, old.lost
     kept = [fault for fault in watch.faults if fault.over_us is not None]
     for old in [fault for fault in watch.active() if fault.suspect not in now]:
+        if old.ended_us is not None:
+            kept.append(old)
+            continue
         kin = [new for new in faults if related(watch, old.suspect, new.suspect)]
         heirs = kin or [new for new in faults if same_trouble(old, new)]
         if heirs:

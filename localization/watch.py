@@ -9,7 +9,7 @@ only heavy loss counts. Cost: about 1 ms a second of event time for 640 trains, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import log
 
@@ -20,6 +20,7 @@ from localization.echoes import Echoes
 from localization.faults import RECOVERY_NATS, Fault, explained_by, follow
 from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, TrainWindow
 from localization.modes import MODES
+from localization.muting import KEPT, Mutes
 from localization.parameters import LocalizationParameters
 from localization.routes import RouteTable, sum_by_suspect
 from localization.suspects import PRIOR_NATS, Suspect
@@ -62,6 +63,7 @@ class FabricWatch:
     runner_up: tuple[Suspect, float, float] | None = None
     seconds: int = 0
     echoes: Echoes = field(default_factory=Echoes)
+    mutes: Mutes = field(default_factory=Mutes)
 
     @property
     def penalty(self) -> float:
@@ -119,6 +121,7 @@ class FabricWatch:
     def close_second(self, t_us: int) -> bool:
         """Ends a second: scores, background, recovery. Whether a fault is over with it."""
         second = self.window.close(t_us)
+        self.mutes.hush(second, self.routes.routes)
         self.seconds += 1
         self._grow()
         is_hop = self.hops()
@@ -130,7 +133,27 @@ class FabricWatch:
         self.faults = [fault for fault in self.faults if fault.over_us is None or fault.over_us > horizon]
         if t_us // SECOND_US % 60 == 0:
             self._compact()
+            self.mutes.trim(self.window)
         return any(ended)
+
+    def mute(self, endpoints: Iterable[str], since_us: int, until_us: int) -> None:
+        """Leaves trains of endpoints out, also those already taken; faults that little else speaks for are dropped."""
+        if not self.mutes.extend(endpoints, since_us, until_us):
+            return
+        before = [self._lost(fault) for fault in self.active()]
+        hushed = [self.mutes.hush(second, self.routes.routes) for second in self.window.since(since_us)]
+        if not any(hushed):
+            return
+        left = zip(self.active(), before, strict=True)
+        gone = {fault.suspect for fault, lost in left if self._lost(fault) < max(1.0, KEPT * lost)}
+        self.faults = [fault for fault in self.faults if fault.over_us is not None or fault.suspect not in gone]
+        self._score_anew(self.hops())
+
+    def _lost(self, fault: Fault) -> int:
+        """Packets that were lost over a fault since its onset, in the window."""
+        number = self.routes.suspects.index[fault.suspect]
+        seconds = self.window.since(fault.since_us)
+        return sum(int(second.lost[self.routes.crossing(second.route, number)].sum()) for second in seconds)
 
     def _grow(self) -> None:
         size = len(self.routes.suspects.all)

@@ -173,3 +173,20 @@ def test_a_dying_switch_is_one_incident_also_for_pairs_whose_replies_alone_meet_
 
     (incident,) = told(60, effect, health(60), queues(60))
     assert (incident.kind, incident.component) == ("network_fault", "switch:spine-0")
+
+
+@pytest.mark.parametrize("loss", [0.02, 0.2, 1.0])
+def test_an_agent_that_dies_and_comes_back_while_a_link_loses_leaves_the_blame_with_the_link(loss: float) -> None:
+    def both(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        if 60 < second <= 110 and "c3/" in src:
+            return Suffers(silent=True)
+        if 60 < second <= 110 and "c3/" in dst:
+            return Suffers(loss=1.0)
+        return Suffers(loss=loss) if second > 30 and "u-1-0-0" in path else WELL
+
+    beats = [m for m in health(160) if m.agent != "c3" or not 60 < (m.t_us - BEGIN_US) / SECOND_US <= 110]
+    found = told(160, both, beats)
+    assert [(incident.kind, incident.component) for incident in found] == [
+        ("network_fault", "link:u-1-0-0"),
+        ("agent_missing", "agent:c3"),
+    ]
