@@ -27,7 +27,7 @@ class ClockSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 class FlowSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Flow tables of the virtual switch and of the RNICs (part `flow-tables`).
 
-    period_s: seconds between two dumps; an anomaly of an endpoint of this host asks for one in between.
+    period_s: seconds between two dumps; an anomaly of an endpoint of this host, or a request, asks for one in between.
     ovs: command that dumps the virtual switch's flows; empty = there is none.
     ovs_offloaded: command that lists the offloaded ones, where the dump does not mark them.
     devices: network devices whose tc filters are read.
