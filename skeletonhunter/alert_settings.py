@@ -30,6 +30,8 @@ class AlertTarget(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     least_severity: less urgent incidents are not told.
     tenants, component_classes, fabrics: only incidents of one of these; empty = all.
     updates: tell when verdict, severity or action change; otherwise only of beginning, rise of the severity, and end.
+    settle_s: a page is opened when its incident has been there so long: the first verdict often becomes more exact
+    within seconds, and one alert that is right is worth more than two.
     remind_s: tell again while it is open, after so long. null = never; Alertmanager is told again every 60 s anyway.
     storm_pages: when so many pages of a fabric were opened within `storm_s`, further incidents join the last one; and
     incidents of one host or switch share a page within `storm_s`. null = each incident is a page.
@@ -49,6 +51,7 @@ class AlertTarget(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     component_classes: tuple[ComponentClass, ...] = ()
     fabrics: tuple[Text, ...] = ()
     updates: bool = True
+    settle_s: Annotated[float, Meta(ge=0)] = 10.0
     remind_s: Annotated[float, Meta(ge=1)] | None = None
     storm_pages: Annotated[int, Meta(ge=1)] | None = 3
     storm_s: Annotated[float, Meta(gt=0)] = 120.0

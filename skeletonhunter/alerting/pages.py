@@ -6,6 +6,8 @@ page that others join is told of when it has 2, 4, 8, ... incidents, and resolve
 before is not told again. States of an incident that were taken in are known by ``producer.seq``: the same again is
 nothing new, after a restart or when Kafka delivers from the beginning.
 
+A page is opened ``settle_s`` after its incident came, with the verdict that it has then.
+
 A page goes on from its last ``AlertDelivery`` after a restart, so nothing is kept but these messages.
 """
 
@@ -35,10 +37,14 @@ State = Literal["open", "updated", "resolved"]
 
 @dataclass(slots=True)
 class Page:
-    """What one alert speaks of, and what the receiver knows of it. ``lead`` opened it and gives it its name."""
+    """What one alert speaks of, and what the receiver knows of it. ``lead`` opened it and gives it its name.
+
+    ``opened_us`` is event time; from ``settled_us`` on, by the clock of the sender, it may be told.
+    """
 
     lead: Incident
     opened_us: int
+    settled_us: int = 0
     members: dict[str, PageMember] = field(default_factory=dict)
     latest: dict[str, Incident] = field(default_factory=dict)
     severity: Severity = "info"
@@ -130,7 +136,7 @@ class Book:
             page.lead = incident
         page.latest[incident.incident] = incident
 
-    def take(self, incident: Incident) -> Telling | None:
+    def take(self, incident: Incident, now_us: int) -> Telling | None:
         """What this state of an incident leads to; None = nothing has changed for this target."""
         if incident.producer.seq <= self.seen.get(incident.incident, -1):
             return None
@@ -139,14 +145,15 @@ class Book:
             return None
         self.seen[incident.incident] = incident.producer.seq
         if page is not None:
-            return self._go_on(page, incident)
+            return self._go_on(page, incident, now_us)
         page = self._to_join(incident)
         if page is not None:
             page.take(incident)
             count = len(page.members)
             doubled = count & (count - 1) == 0
-            return self._telling(page, incident, "updated", None if doubled else f"storm: one of {count} incidents")
-        return self._open(incident)
+            held = self._settling(page, now_us) or (None if doubled else f"storm: one of {count} incidents")
+            return self._telling(page, incident, "updated", held)
+        return self._open(incident, now_us)
 
     def _concerns(self, incident: Incident) -> bool:
         return is_wanted(self.target, incident, self.tenants.of(incident.jobs))
@@ -169,19 +176,24 @@ class Book:
         fitting = same or (near if recent >= self.target.storm_pages else [])
         return max(fitting, key=lambda page: page.opened_us, default=None)
 
-    def _open(self, incident: Incident) -> Telling:
-        page = Page(incident, incident.t_us)
+    def _open(self, incident: Incident, now_us: int) -> Telling:
+        page = Page(incident, incident.t_us, now_us + round(self.target.settle_s * SECOND_US))
         page.take(incident)
         self.pages[incident.incident] = page
         self._opened = [each for each in self._opened if each[1] >= incident.t_us - 3600 * SECOND_US]
         self._opened.append((incident.fabric, incident.t_us))
-        return self._telling(page, incident, incident.state)
+        return self._telling(page, incident, incident.state, self._settling(page, now_us))
 
-    def _go_on(self, page: Page, incident: Incident) -> Telling:
+    def _settling(self, page: Page, now_us: int) -> str | None:
+        return "the verdict may still change" if not page.told and now_us < page.settled_us else None
+
+    def _go_on(self, page: Page, incident: Incident, now_us: int) -> Telling:
         before = page.severity
         page.take(incident)
         if page.is_over:
             return self._telling(page, incident, "resolved", None if page.told else "nobody was told of it")
+        if held := self._settling(page, now_us):
+            return self._telling(page, incident, "updated", held)
         if self.target.format == "json" and self.target.updates:
             return self._telling(page, incident, incident.state if len(page.members) == 1 else "updated")
         if page.gist() == page.said:
@@ -208,7 +220,11 @@ class Book:
 
     def _due(self, page: Page, now_us: int) -> Telling | None:
         is_alertmanager = self.target.format == "alertmanager"
-        if page.is_over or (self._silenced(page, now_us) and not (is_alertmanager and page.told)):
+        if (
+            page.is_over
+            or self._settling(page, now_us)
+            or (self._silenced(page, now_us) and not (is_alertmanager and page.told))
+        ):
             return None
         if not page.told or page.outcome == "failed":
             if now_us - page.sent_us < (AGAIN_US if page.outcome == "failed" else 0):

@@ -53,7 +53,7 @@ def place_of_url(url: str) -> str:
 def plain_target(webhook: str) -> Target:
     """The target that a URL of ``alerts.webhooks`` is short for; its name gives nothing of the URL away."""
     name = blake2b(webhook.encode(), digest_size=6).hexdigest()
-    return Target(AlertTarget(name=name, format="json", url=webhook, storm_pages=None), webhook)
+    return Target(AlertTarget(name=name, format="json", url=webhook, storm_pages=None, settle_s=0.0), webhook)
 
 
 def targets_of(alerts: AlertSettings, environment: Mapping[str, str]) -> list[Target]:

@@ -7,6 +7,7 @@ of it.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 
 from schemas.alerting import AlertDelivery
@@ -29,7 +30,9 @@ _CLOCK = Clock(source="none", offset_us=0.0, error_us=0.0)
 
 
 class Teller:
-    """Tells one target. ``now_us`` is the clock, us since the epoch; ``keep`` takes the deliveries."""
+    """Tells one target. ``now_us`` is the clock, us since the epoch (of a replay: of the recording); ``keep`` takes the
+    deliveries.
+    """
 
     def __init__(
         self, target: Target, settings: AlertSettings, sender: WebhookSender, now_us: Callable[[], int]
@@ -50,7 +53,7 @@ class Teller:
         Raises:
             DeliveryError: the target did not take it; the page remembers that.
         """
-        telling = self.book.take(incident)
+        telling = self.book.take(incident, self.now_us())
         return None if telling is None else self._tell(telling)
 
     def look_after(self) -> None:
@@ -79,7 +82,7 @@ class Teller:
         if telling.withheld is not None:
             self._settle(telling, "withheld", telling.withheld, None)
             return "withheld"
-        call = call_of(self.target, self.body(telling), telling.page.labels, self.now_us())
+        call = call_of(self.target, self.body(telling), telling.page.labels, time.time_ns() // 1000)
         try:
             self.sender.deliver(call)
         except DeliveryError as error:

@@ -22,6 +22,7 @@ from schemas.control import Tick
 from schemas.diagnosis import Incident
 from schemas.envelope import Message, Value
 from schemas.folding import Emission
+from schemas.instants import SECOND_US
 from skeletonhunter.recordings.reader import Line, Recording
 from skeletonhunter.recordings.ticks import EventClock
 from skeletonhunter.replaying.garbage import without_collector
@@ -152,13 +153,17 @@ def _alerts(settings: Settings, outcome: ReplayOutcome, stack: ExitStack) -> tup
 
 
 def _alerts_to(target: Target, settings: Settings, outcome: ReplayOutcome, stack: ExitStack) -> Observer:
+    """Tells a target, at the times of the recording."""
     from skeletonhunter.alerting.telling import Teller
     from skeletonhunter.sinks.webhook import DeliveryError, WebhookSender
 
+    now_us = looked_us = 0
     sender = stack.enter_context(WebhookSender(target, settings.alerts, time.sleep))
-    teller = Teller(target, settings.alerts, sender, lambda: time.time_ns() // 1000)
+    teller = Teller(target, settings.alerts, sender, lambda: now_us)
 
-    def tell(_topic: str, _key: str, _arrival_us: int, value: Value) -> None:
+    def tell(_topic: str, _key: str, arrival_us: int, value: Value) -> None:
+        nonlocal now_us, looked_us
+        now_us = max(now_us, arrival_us)
         if isinstance(value, Incident):
             try:
                 teller.take(value)
@@ -166,6 +171,9 @@ def _alerts_to(target: Target, settings: Settings, outcome: ReplayOutcome, stack
                 outcome.refuse(target.place, BadRecord("delivery_failed", str(error)))
         else:
             teller.tenants.observe(value)
+        if now_us - looked_us >= SECOND_US:
+            looked_us = now_us
+            teller.look_after()
 
     return tell
 

@@ -31,5 +31,7 @@ def incident(name: str = "inc-1", seq: int = 1, state: str = "open", at_s: float
 
 
 def target(name: str = "oncall", form: str = "slack", **fields: Any) -> AlertTarget:
-    """A target."""
-    return msgspec.convert({"name": name, "format": form, "url": "https://hooks.example/x", **fields}, AlertTarget)
+    """A target that does not wait for a verdict to settle, unless told to."""
+    return msgspec.convert(
+        {"name": name, "format": form, "url": "https://hooks.example/x", "settle_s": 0, **fields}, AlertTarget
+    )

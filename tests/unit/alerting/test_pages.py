@@ -199,6 +199,23 @@ def test_all_that_a_silence_names_must_fit() -> None:
         assert Night(silences=(other,)).hear(incident()) == [("inc-1", "open")]
 
 
+def test_a_page_is_opened_with_the_verdict_that_has_settled() -> None:
+    night = Night(target(form="alertmanager", settle_s=10))
+    assert night.hear(incident(seq=1, issue=None, component="link:l-1")) == []
+    assert night.hear(incident(seq=2, state="updated", at_s=3)) == []
+    assert night.wait(6) == []
+    assert night.wait(1) == [("inc-1", "open")]
+    assert night.kept[-1].labels["component"] == "rnic:host-01/mlx5_0"
+
+
+def test_what_was_over_before_it_settled_is_not_told_and_a_restart_does_not_wait_again() -> None:
+    night = Night(target(settle_s=10))
+    assert night.hear(incident("inc-1", 1), incident("inc-1", 2, "resolved", at_s=5)) == []
+    night.hear(incident("inc-2", 3, at_s=6))
+    night.restart()
+    assert night.wait(0) == [("inc-2", "open")]
+
+
 def far_apart(number: int, state: str = "open", seq: int | None = None, at_s: float | None = None) -> Incident:
     place = f"rnic:host-{number}/mlx5_0"
     return incident(
