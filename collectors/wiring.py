@@ -141,7 +141,7 @@ def _job_logs(site: Site) -> Made:
     from collectors.events.log_files import LogFile
 
     for container, path in site.settings.events.job_logs.items():
-        yield Piece(LogFile(Path(path), site.devices, ("job", container), _zone_s))
+        yield Piece(LogFile(Path(path), site.devices, ("job", container), _zone_s, _tells_links(site)))
 
 
 def _journal(site: Site) -> Made:

@@ -171,6 +171,7 @@ KNOWN_DEVICE_EVENTS = frozenset(
         "limits_exceeded",
         "fw_command_failed",
         "qp_error",
+        "collective_timeout",
         "mtu_mismatch",
         "speed_degraded",
         "neighbour_changed",

@@ -1,17 +1,17 @@
 """What does a line say, and when, where and by which program was it written? The frames that logs put around text.
 
-Known frames, tried in this order: a record of ``/dev/kmsg`` (``6,1234,5678901,-;text``), RFC 5424 (``<13>1
-2026-...``), RFC 3164 (``<13>Aug 17 06:18:01 host prog[7]: text``, also without the number), ISO 8601 in place of its
-date (rsyslog, journalctl), Open vSwitch's own (``2026-...Z|00035|module|ERR|text``), ``dmesg -T`` (``[Sun Dec  1
-14:54:40 2024] ...``). What is left may begin with ``kernel:`` and the kernel's ``[  66.816635]``, seconds since boot.
-A bare line is text alone.
+Known frames, tried in this order: a record of ``/dev/kmsg`` (``6,1234,5678901,-;text``), RFC 5424 (``<13>1 2026-...``),
+RFC 3164 (``<13>Aug 17 06:18:01 host prog[7]: text``, also without the number), ISO 8601 in place of its date (rsyslog,
+journalctl), Open vSwitch's own (``2026-...Z|00035|module|ERR|text``), ``dmesg -T`` (``[Sun Dec 1 14:54:40 2024] ...``),
+of jobs an ISO date in brackets or with a blank in it, and glog's (``[E916 08:53:53.86 file:685]``). What is left may
+begin with ``kernel:`` and the kernel's ``[ 66.816635]``, seconds since boot. A bare line is text alone.
 """
 
 from __future__ import annotations
 
 import re
 
-from collectors.events.instants import SECOND_US, of_dmesg, of_iso, of_rfc3164
+from collectors.events.instants import SECOND_US, of_dmesg, of_glog, of_iso, of_rfc3164
 from collectors.events.notices import TEXT, Line
 
 LONGEST = 16_384
@@ -26,6 +26,13 @@ _RFC3164 = re.compile(
     re.S,
 )
 _DMESG = re.compile(r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] ?(.*)", re.S)
+_JOB = re.compile(
+    r"(?:\[?(?:rank)?\d{1,6}\]?: ?)?"
+    r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|UTC| ?[+-]\d\d:?\d\d)?)\]?:?\s+(.*)",
+    re.S,
+)
+_GLOG = re.compile(r"((?:\[rank\d{1,6}\]: ?)?\[?[IWEF](\d{1,2}\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?) .*)", re.S)
+_REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?)\]?", re.S)
 _DMESG_ISO = re.compile(r"(\d{4}-\d\d-\d\dT[\d:]{8},\d{6}[+-]\d\d:\d\d) (.*)", re.S)
 _OVS = re.compile(r"(?:(\d{4}-\d\d-\d\d[T ][\d:]{8}(?:\.\d{1,6})?Z?)|ovs)\|\d+\|([^|]{1,64})\|([A-Z]{2,5})\|(.*)", re.S)
 _PROGRAM = re.compile(r"([A-Za-z0-9_./@-]{1,64})(?:\[(\d{1,10})\])?: ?(.*)", re.S)
@@ -52,6 +59,13 @@ def parse_line(text: str, now_us: int, zone_s: int = 0) -> Line:
         return _inner(
             found[2], Line(text=found[2], t_us=of_dmesg(found[1], zone_s), program="kernel", priority=priority)
         )
+    if found := _JOB.fullmatch(text):
+        rest, t_us = found[2], of_iso(found[1], zone_s)
+        if rest.startswith("kernel:") or _HOST_KERNEL.fullmatch(rest):
+            return _inner(rest, Line(text=rest, t_us=t_us, priority=priority))
+        return _line(rest, (t_us, None, None, priority), None)
+    if found := _GLOG.fullmatch(text):
+        return _line(found[1], (of_glog(found[2], found[3], now_us, zone_s), None, None, priority), None)
     return _inner(text, Line(text=text, priority=priority))
 
 
@@ -92,28 +106,24 @@ def _inner(text: str, outer: Line) -> Line:
 
 
 def _line(text: str, frame: tuple[int | None, str | None, str | None, int | None], since: int | None) -> Line:
+    """The line itself; of one that syslog counted in place of repeating it, its text and how often it came."""
     t_us, host, program, priority = frame
-    return Line(text=text.strip()[:TEXT], t_us=t_us, host=host, program=program, priority=priority, since_boot_us=since)
+    text, times = text.strip(), 1
+    if repeated := _REPEATED.fullmatch(text):
+        times, text = max(1, int(repeated[1])), repeated[2].strip()
+        if found := _SINCE_BOOT.fullmatch(text):
+            text = found[3].strip()
+    return Line(
+        text=text[:TEXT],
+        t_us=t_us,
+        host=host,
+        program=program,
+        priority=priority,
+        since_boot_us=since,
+        times=times,
+    )
 
 
 def _unescape(text: str) -> str:
     """kmsg writes control characters as ``\\x0a``."""
     return re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), text)
-
-
-def join_wrapped(lines: list[str]) -> list[str]:
-    """Pasted lines, those of a terminal that wrapped in the middle of a message put together again.
-
-    A line is a continuation if it is indented as deep as the one before or deeper, has no frame of its own and no
-    driver name at its head; only lines that speak of a port module were ever seen so, so only those are joined.
-    """
-    joined: list[str] = []
-    for line in lines:
-        if joined and joined[-1].rstrip().endswith(("Port module", "Cable error,")) and not _HEADED.match(line):
-            joined[-1] = f"{joined[-1].rstrip()} {line.strip()}"
-        else:
-            joined.append(line)
-    return joined
-
-
-_HEADED = re.compile(r"\s*(?:\[|<\d|[A-Z][a-z]{2} [ \d]\d |[a-z0-9_]+ [0-9a-f]{4}:[0-9a-f]{2}:)")

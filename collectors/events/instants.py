@@ -22,6 +22,7 @@ FURTHEST_US = 2**53 - 1
 
 _RFC3164 = re.compile(r"([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 _DMESG = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})")
+_CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(Z|UTC|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
@@ -45,10 +46,24 @@ def of_rfc3164(text: str, now_us: int, zone_s: int) -> int | None:
     found = _RFC3164.fullmatch(text)
     if found is None or found[1] not in MONTHS:
         return None
-    month, day = MONTHS[found[1]], int(found[2])
     clock = int(found[3]), int(found[4]), int(found[5])
+    return _nearest((MONTHS[found[1]], int(found[2])), clock, found[6] or "", (now_us, zone_s))
+
+
+def of_glog(day: str, clock: str, now_us: int, zone_s: int) -> int | None:
+    """An instant as glog and PyTorch write it: month and day without a gap (``0916``, ``916``), no year."""
+    found = _CLOCK.fullmatch(clock)
+    if found is None or not 3 <= len(day) <= 4:
+        return None
+    hours = int(found[1]), int(found[2]), int(found[3])
+    return _nearest((int(day[:-2]), int(day[-2:])), hours, found[4] or "", (now_us, zone_s))
+
+
+def _nearest(day: tuple[int, int], clock: tuple[int, int, int], fraction: str, where: tuple[int, int]) -> int | None:
+    """A month and day in the year that brings them nearest to now; ``where``: now and the zone."""
+    now_us, zone_s = where
     year = 1970 + now_us // (SECOND_US * 31_556_952)
-    tries = [of_fields((each, month, day), clock, found[6] or "", zone_s) for each in (year - 1, year, year + 1)]
+    tries = [of_fields((each, *day), clock, fraction, zone_s) for each in (year - 1, year, year + 1)]
     known = [t_us for t_us in tries if t_us is not None]
     return min(known, key=lambda t_us: abs(t_us - now_us)) if known else None
 

@@ -1,59 +1,132 @@
-"""Lines of collective libraries (NCCL) about the network, out of a job's log.
+"""Lines of communication libraries (NCCL, RCCL, UCX, libibverbs) about the network, out of a job's log.
 
-Statuses of completions: 12 with vendor error 129 = the peer did not answer until retries ran out: peer or path, which
-of them is not told; 5 with 249 = flushed afterwards, a consequence; 4 with 81 = the card may not reach local memory
-(ACS, GPU Direct). ``opcode`` and ``len`` of a failed completion are memory that nobody wrote, and are not read.
-``Cannot allocate memory`` on registering is a limit of the container, unless the kernel log has a ``limits exceeded``
-at that time. Field cases G04, K01.
+Statuses of completions are those of verbs: 12 = the peer did not answer until retries ran out: peer or path, which of
+them is not told; 5 = flushed afterwards, a consequence; 4 with vendor error 81 = the card may not reach local memory
+(ACS, GPU Direct). ``opcode`` and ``len`` of a failed completion are memory that nobody wrote, and are not read. What
+fails when connecting is told by the call's error: no path, or a GID index that this network namespace does not have.
+``Cannot allocate memory`` is a limit of the container, unless the kernel log has a ``limits exceeded`` at that time.
+That a collective operation timed out, or that the library gave a device up, follows from something else. An
+asynchronous event is of the local port. Whether a peer was ever reached is judged in ``job_times``.
 """
 
 from __future__ import annotations
 
 import re
 
-from collectors.events.rules import Rule, rule
+from collectors.events.notices import Severity, SubjectKind
+from collectors.events.rules import Rule
 
-_PEER = r"(?:from peer (?P<peer>[^\s<]{1,64})(?:<\d+>)? )?with (?:error |status=)"
-_LOCAL = (
-    r"(?:.*?localGid (?P<local_gid>[0-9a-f:.]{2,64}))?(?:.*?remoteGids?(?P<remote_gid>[0-9a-f:.]{2,64}))?"
+_PEER = r"(?:from peer (?P<peer>[^\s<]{1,64})(?:<\d+>)? )?with (?:error |status=)(?:\w{1,48}\()?"
+_VENDOR = r"\b.*?vendor[ _]err[ =](?P<vendor>\d{1,5})\b"
+_GIDS = (
+    r"(?:.*?localGid\s?(?P<local_gid>[0-9a-f:.]{2,64}))?(?:.*?remoteGids?\s?(?P<remote_gid>[0-9a-f:.]{2,64}))?"
     r"(?:.*?hca (?P<rdma>\w{1,32}))?"
 )
+_QP = (
+    r"(?:, on dev (?P<rdma>\w{1,32}))?(?:.*?local GID index (?P<gid_index>\d{1,5}))?"
+    r"(?:.*?local GID (?P<local_gid>[0-9a-f:.]{2,64}))?(?:.*?remote GID (?P<remote_gid>[0-9a-f:.]{2,64}))?"
+)
+_ASYNC = r"NET/IB ?: (?:(?P<rdma>\w{1,32}):\d{1,3} )?Got async event ?: "
+_NAMED_ASYNC = r"NET/IB ?: (?P<rdma>\w{1,32}):\d{1,3} Got async event ?: "
 
 
-def _completion(numbers: str, code: str, meaning: str, consequence: bool = False) -> Rule:
-    return Rule(
-        pattern=re.compile(r"Got completion " + _PEER + numbers + _LOCAL),
-        code=code,
-        severity="info" if consequence else "warning",
-        about="container",
-        constants={"meaning": meaning},
-    )
+def _means(
+    pattern: str, code: str, meaning: str = "", severity: Severity = "warning", about: SubjectKind = "container"
+) -> Rule:
+    constants = {"meaning": meaning} if meaning else {}
+    return Rule(pattern=re.compile(pattern), code=code, severity=severity, about=about, constants=constants)
 
 
-JOB_RULES: tuple[Rule, ...] = (
-    _completion(r"(?P<status>12)\b.*?vendor err (?P<vendor>129)\b", "qp_error", "retries exceeded: peer or path"),
-    _completion(r"(?P<status>5)\b.*?vendor err (?P<vendor>249)\b", "qp_error", "flushed: a consequence", True),
-    _completion(r"(?P<status>4)\b.*?vendor err (?P<vendor>81)\b", "gdr_error", "local protection: ACS or GPU Direct"),
-    _completion(r"(?P<status>\d{1,3})\b.*?vendor err (?P<vendor>\d{1,5})\b", "qp_error", "other"),
-    rule(r"NET/IB ?: .*Got async event ?: port error", "port_down", "error", "container"),
-    rule(
-        r"Call to ibv_modify_qp failed with (?:error )?(?:(?P<errno>\d{1,4}) )?(?P<reason>[A-Z][\w ]{2,60})(?:,"
-        r" on dev (?P<rdma>\w{1,32}))?",
+def _completion(numbers: str, code: str, meaning: str, severity: Severity = "warning") -> Rule:
+    return _means(r"Got completion " + _PEER + numbers + _GIDS, code, meaning, severity)
+
+
+def _connecting(errno: str, words: str, meaning: str) -> Rule:
+    call = r"Call to ibv_modify_qp failed with (?:error )?"
+    return _means(rf"{call}(?:(?P<errno>{errno})\b ?)?(?P<reason>{words}){_QP}", "qp_error", meaning)
+
+
+_COMPLETIONS = (
+    _completion(r"(?P<status>12)" + _VENDOR, "qp_error", "retries exceeded: peer or path"),
+    _completion(r"(?P<status>5)" + _VENDOR, "qp_error", "flushed: a consequence", "info"),
+    _completion(
+        r"(?P<status>4)\b.*?vendor[ _]err[ =](?P<vendor>81)\b", "gdr_error", "local protection: ACS or GPU Direct"
+    ),
+    _completion(r"(?P<status>4)" + _VENDOR, "qp_error", "local protection: memory that the card may not use"),
+    _completion(r"(?P<status>13)" + _VENDOR, "qp_error", "the peer's process posts no receives"),
+    _completion(r"(?P<status>9|10|11)" + _VENDOR, "qp_error", "the peer refused: its memory or its software"),
+    _completion(r"(?P<status>\d{1,3})" + _VENDOR, "qp_error", "other"),
+    _means(
+        r"Transport retry count exceeded on (?P<rdma>\w{1,32}):\d{1,3}/",
         "qp_error",
-        "warning",
-        "container",
+        "retries exceeded: peer or path",
     ),
-    rule(r"NET/IB ?: No device found|Using network Socket\b", "rdma_fallback", "warning", "container"),
-    rule(
-        r"Call to ibv_reg_mr\w* failed with error (?P<reason>Cannot allocate memory)",
-        "limits_exceeded",
-        "warning",
-        "container",
-    ),
-    rule(
-        r"ibv_create_(?:cq|qp)\(\) failed: (?P<reason>Cannot allocate memory)",
-        "limits_exceeded",
-        "warning",
-        "container",
+    _means(
+        r"[Ff]ailed status (?P<status>12): wr_id \d+ syndrom (?P<vendor>\w{1,8})",
+        "qp_error",
+        "retries exceeded: peer or path",
     ),
 )
+_EVENTS = (
+    _means(_NAMED_ASYNC + r"port error", "port_down", "of the local port", "error", "rdma"),
+    _means(_ASYNC + r"port error", "carrier", "of a local port, which is not named", "info"),
+    _means(_NAMED_ASYNC + r"(?:local )?device fatal", "fw_health", "", "error", "rdma"),
+    _means(
+        _NAMED_ASYNC + r"GID table change", "gid_changed", "whether the GID in use moved is not told", "info", "rdma"
+    ),
+    _means(
+        r"(?P<rdma>\w{1,32}): (?:IB|ibv) Async event (?:on port \d+ )?.*port error",
+        "port_down",
+        "of the local port",
+        "error",
+        "rdma",
+    ),
+)
+_CONNECTIONS = (
+    _connecting("110|113", "Connection timed out|No route to host", "no path to the peer: rail, GID or route"),
+    _connecting("61", "No data available", "the GID index is a hole"),
+    _connecting("19", "No such device", "the GID index has no device in this network namespace"),
+    _connecting("22", "Invalid argument", "the GIDs of the two ends do not fit, or an index is wrong"),
+    _connecting(r"\d{1,4}", r"[A-Z][\w ]{2,60}", "other"),
+    _means(
+        r"(?:read|open) failed in ncclIbRoceGetVersionNum: (?P<reason>[A-Z][\w ]{2,60})",
+        "gid_missing",
+        "the GID index has no type in this network namespace: configuration",
+    ),
+)
+_MEMORY = (
+    _means(
+        r"Call to ibv_(?:reg|create|alloc|open|query)_\w+ failed with (?:error )?(?:12 )?"
+        r"(?P<reason>Cannot allocate memory)",
+        "limits_exceeded",
+    ),
+    _means(r"ibv_\w{2,32}\([^)]{0,200}\) failed: (?P<reason>Cannot allocate memory)", "limits_exceeded"),
+    _means(r"RLIMIT_MEMLOCK is (?P<limit_bytes>\d{1,15}) bytes", "limits_exceeded"),
+    _means(
+        r"[Mm]ax(?:imum)? locked memory\b.*?current:? (?P<limit_kb>\d{1,12}) ?(?:kB|KB|kbytes)",
+        "limits_exceeded",
+    ),
+    _means(
+        r"Call to ibv_reg_\w*mr\w* failed with (?:error )?(?:14 )?(?P<reason>Bad address)",
+        "gdr_error",
+        "memory of the GPU can't be registered",
+    ),
+)
+_CONSEQUENCES = (
+    _means(r"NET/IB ?: No device found|Using network Socket\b", "rdma_fallback"),
+    _means(
+        r"Watchdog caught collective operation timeout: WorkNCCL\((?:.*?OpType=(?P<operation>\w{1,32}))?"
+        r"(?:.*?ran for (?P<ran_ms>\d{1,12}) milliseconds)?",
+        "collective_timeout",
+        "a consequence",
+        "info",
+    ),
+    _means(
+        r"ncclIbResiliencyHandleDeviceFailure: Device \d+ marked as failed",
+        "qp_error",
+        "given up: a consequence",
+        "info",
+    ),
+)
+
+JOB_RULES: tuple[Rule, ...] = (*_COMPLETIONS, *_EVENTS, *_CONNECTIONS, *_MEMORY, *_CONSEQUENCES)

@@ -15,24 +15,32 @@ import socket
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from collectors.events.classifying import Source, classify
 from collectors.events.devices import Devices
-from collectors.events.framing import LONGEST, join_wrapped, parse_line
+from collectors.events.framing import LONGEST, parse_line
 from collectors.events.instants import SECOND_US
+from collectors.events.job_times import JobTimes
 from collectors.events.kernel_log import instant
 from collectors.events.notices import Notice, Subject
 from collectors.events.telling import Teller
+from collectors.events.wrapping import join_wrapped
 from collectors.observing import Now, Observed
 
 MOST_BYTES = 1_000_000
 MOST_DATAGRAMS = 1_000
 OLDEST_S = 3_600
+MOST_REPEATED = 20
+"""A line that syslog counted is told so many times at most (flaps are counted by what is told); each says how often."""
+
+HEAD_BYTES = 8_192
 MOST_SKEW_S = 5
 
 
 def notices_of(
     lines: Iterable[str], now: Now, source: Source, zone_s: int, whose: str | None = None
-) -> Iterator[tuple[Notice, int | None]]:
+) -> Iterator[tuple[Notice, int]]:
     """Notices of log lines with their instants. ``whose``: container or switch that the log belongs to."""
     for text in lines:
         line = parse_line(text, now.t_us, zone_s)
@@ -42,8 +50,13 @@ def notices_of(
         t_us = min(instant(line, now), now.t_us)
         if source == "switch" and t_us < now.t_us - MOST_SKEW_S * SECOND_US:
             t_us = now.t_us
-        if t_us >= now.t_us - OLDEST_S * SECOND_US:
-            yield _named(notice, whose or (line.host if source == "switch" else None)), t_us
+        if t_us < now.t_us - OLDEST_S * SECOND_US:
+            continue
+        notice = _named(notice, whose or (line.host if source == "switch" else None))
+        if line.times > 1:
+            notice = replace(notice, values={**notice.values, "times": line.times})
+        for _ in range(min(line.times, MOST_REPEATED)):
+            yield notice, t_us
 
 
 def _named(notice: Notice, whose: str | None) -> Notice:
@@ -52,7 +65,7 @@ def _named(notice: Notice, whose: str | None) -> Notice:
     if whose is None or kind not in ("port", "switch", "container"):
         return notice
     subject = Subject(kind, f"{whose}/{name}" if kind == "port" else whose)
-    return Notice(code=notice.code, severity=notice.severity, subject=subject, text=notice.text, values=notice.values)
+    return replace(notice, subject=subject)
 
 
 class LogFile:
@@ -74,6 +87,7 @@ class LogFile:
         self._teller = Teller(f"log/{path.name}", devices, links)
         self._place: tuple[int, int] | None = None
         self._rest = b""
+        self._times = JobTimes()
 
     def collect(self, now: Now) -> Iterator[Observed]:
         """Reads what was written since.
@@ -81,23 +95,35 @@ class LogFile:
         Raises:
             OSError: the file is not there or not readable.
         """
-        data, skipped = self._read()
-        lines = join_wrapped([line.decode(errors="replace") for line in data])
-        found = list(notices_of(lines, now, self._source, self._zone_s(), self._whose))
+        zone_s = self._zone_s()
+        data, skipped = self._read(now, zone_s)
+        lines = [line.decode(errors="replace") for line in data]
+        if self._source == "job":
+            self._times.take(lines, now.t_us, zone_s)
+        else:
+            lines = join_wrapped(lines)
+        found: list[tuple[Notice, int | None]] = [
+            (self._times.judge(notice, t_us), t_us)
+            for notice, t_us in notices_of(lines, now, self._source, zone_s, self._whose)
+        ]
         if skipped:
             text = f"{skipped} bytes of {self._path.name} were skipped, as too much came at once"
             found.append((Notice(code="unknown", severity="info", subject=Subject("host"), text=text), None))
         yield from self._teller.tell(found, now)
 
-    def _read(self) -> tuple[list[bytes], int]:
+    def _read(self, now: Now, zone_s: int) -> tuple[list[bytes], int]:
         """Whole new lines, and how many bytes were skipped."""
         with self._path.open("rb") as file:
             status = os.fstat(file.fileno())
             if self._place is None:
                 self._place = status.st_ino, status.st_size
+                if status.st_size:
+                    head = file.read(HEAD_BYTES).decode(errors="replace")
+                    self._times.begin_late(head.splitlines(), now.t_us, zone_s)
             inode, offset = self._place
             if inode != status.st_ino or status.st_size < offset:
                 offset, self._rest = 0, b""
+                self._times.exchanged()
             skipped = max(0, status.st_size - offset - MOST_BYTES)
             if skipped:
                 self._rest = b""

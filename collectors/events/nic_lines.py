@@ -17,13 +17,18 @@ _MLX5 = r"mlx5_core " + PCI
 _NIC = NIC_DRIVERS + r" " + PCI
 _REASONS = (
     r"Power budget exceeded|Long Range for non MLNX cable|Bus stuck ?\(I2C or data shorted\)|No EEPROM/retry timeout"
-    r"|Enforce part number list|Unknown identifier|High Temperature|Bad or shorted cable/module|Unknown status"
+    r"|Enforce part number list|Unknown identifier|High Temperature|Bad or shorted cable/module"
+    r"|Unknown (?:status|error)|One or more network ports have been powered down"
 )
 
 _FIRMWARE = (
     rule(
-        _MLX5 + r": .*\b(?P<command>[A-Z][A-Z0-9_]+)\(0x[0-9a-f]+\) timeout\. Will cause a leak", "fw_health", "error"
+        _MLX5 + r": .*\b(?P<command>[A-Z][A-Z0-9_]+)\(0x[0-9a-f]+\) (?:timeout\. Will cause a leak"
+        r"|canceled on out of queue timeout)",
+        "fw_health",
+        "error",
     ),
+    rule(_MLX5 + r": .*\b(?P<command>[A-Z][A-Z0-9_]+)\(0x[0-9a-f]+\) recovered after timeout", "fw_health", "warning"),
     rule(_MLX5 + r": .*device's health compromised - reached miss count", "fw_health", "error"),
     rule(_MLX5 + r": .*\bsynd 0x0:", None),
     rule(_MLX5 + r": .*\bsynd (?P<syndrome>0x[0-9a-f]+): (?P<meaning>[a-z][^,;]{0,80})", "fw_health", "error"),
@@ -94,6 +99,10 @@ _LINKS = (
     rule(
         _NIC + r"(?: (?P<netdev>[^\s:]{1,32}))?(?: \([^)]{0,64}\))?: (?:NIC )?[Ll]ink (?:is )?[Uu]p", "port_up", "info"
     ),
+    rule(r"device \((?P<netdev>[^)\s]{1,32})\): (?:carrier: )?link disconnected", "port_down", "warning", "netdev"),
+    rule(r"device \((?P<netdev>[^)\s]{1,32})\): (?:carrier: )?link connected", "port_up", "info", "netdev"),
+    rule(r"mlx4_en: (?P<netdev>\S{1,32}): Link Down", "port_down", "warning", "netdev"),
+    rule(r"mlx4_en: (?P<netdev>\S{1,32}): Link Up", "port_up", "info", "netdev"),
     rule(r"(?P<netdev>\S{1,32}): [Ll]ost carrier$", "port_down", "warning", "netdev"),
     rule(r"(?P<netdev>\S{1,32}): [Gg]ained carrier$", "port_up", "info", "netdev"),
 )

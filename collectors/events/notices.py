@@ -38,7 +38,8 @@ class Notice(Struct, frozen=True, kw_only=True):
 class Line(Struct, frozen=True, kw_only=True):
     """One line of a log without its frame. ``t_us``, ``host``, ``program``: as the frame says, None: it does not.
 
-    ``priority``: syslog's 0 (worst) to 7 (debug). ``since_boot_us``: the kernel's own time stamp.
+    ``priority``: syslog's 0 (worst) to 7 (debug). ``since_boot_us``: the kernel's own time stamp. ``times``: how
+    often it came, where syslog counted it in place of writing it again.
     """
 
     text: str
@@ -47,3 +48,4 @@ class Line(Struct, frozen=True, kw_only=True):
     program: str | None = None
     priority: int | None = None
     since_boot_us: int | None = None
+    times: int = 1

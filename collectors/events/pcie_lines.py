@@ -22,9 +22,9 @@ _GRADES: dict[str, Severity] = {
 _GRADE = r"(?P<grade>(?:Unc|C)orrect(?:ed|able)(?: \((?:Non-)?Fatal\))?|(?:Non-)?Fatal)"
 _LIMITED = (
     r": (?P<available_gbps>[\d.]{1,12}) Gb/s available PCIe bandwidth, limited by (?P<speed>[\d.]{1,6} GT/s)"
-    r" PCIe x(?P<width>\d{1,2})"
+    r"(?: PCIe)? x(?P<width>\d{1,2})"
     r" link at (?P<limited_by>[0-9a-f:.]{7,16}) \(capable of (?P<capable_gbps>[\d.]{1,12}) Gb/s"
-    r" with (?P<capable_speed>[\d.]{1,6} GT/s) PCIe x(?P<capable_width>\d{1,2}) link\)"
+    r" with (?P<capable_speed>[\d.]{1,6} GT/s)(?: PCIe)? x(?P<capable_width>\d{1,2}) link\)"
 )
 
 

@@ -26,10 +26,11 @@ from collectors.clocks.ptp import parse_pmc, parse_ptp_log
 from collectors.events.bonds import judge_bond, parse_bond
 from collectors.events.classifying import classify
 from collectors.events.containers import parse_container_event
-from collectors.events.framing import join_wrapped, parse_kmsg, parse_line
+from collectors.events.framing import parse_kmsg, parse_line
 from collectors.events.hugepages import locked_memory
 from collectors.events.lldp import parse_neighbours
 from collectors.events.qos import parse_dcb_pfc, parse_mlnx_qos
+from collectors.events.wrapping import join_wrapped
 from collectors.flows.chains import chains
 from collectors.flows.datapath import parse_dump
 from collectors.flows.places import Places, Resolver

@@ -110,6 +110,20 @@ def test_a_job_s_log_is_about_its_container(tmp_path: Path) -> None:
     assert {device for device, _ in told(part.collect(NOW))} == {"container:c-01"}
 
 
+def test_a_job_s_log_tells_whether_a_peer_was_never_reached_or_lost(tmp_path: Path) -> None:
+    gone = "h1:1:2 [0] NCCL WARN NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129\n"
+    fresh, old, untold = (tmp_path / name for name in ("fresh.log", "old.log", "untold.log"))
+    fresh.touch()
+    old.write_text("[2025-12-31 23:00:00] h1:1:2 [0] NCCL INFO Bootstrap : Using eth0\n")
+    untold.write_text("training\n")
+    parts = {path: LogFile(path, devices, ("job", "c-01")) for path in (fresh, old, untold)}
+    for path, part in parts.items():
+        list(part.collect(NOW))
+        append(path, gone)
+    reached = [[fact.fields["values"].get("reached") for fact in part.collect(NOW)] for part in parts.values()]
+    assert reached == [["never"], ["lost"], [None]]
+
+
 @pytest.mark.webhook
 def test_switches_send_syslog() -> None:
     part = SyslogSocket(("127.0.0.1", 0), {"127.0.0.1": "leaf-0"}, devices)
