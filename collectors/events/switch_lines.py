@@ -31,11 +31,12 @@ SWITCH_RULES: tuple[Rule, ...] = (
     rule(r"%ETHPORT-\d-IF_UP:.*Interface " + _PORT + r" is up", "port_up", "info", "port"),
     rule(r"SNMP_TRAP_LINK_DOWN:.*ifName " + _PORT + r"$", "port_down", "error", "port"),
     rule(r"SNMP_TRAP_LINK_UP:.*ifName " + _PORT + r"$", "port_up", "info", "port"),
-    rule(
-        r"PFC Watchdog detected PFC storm on port " + _PORT + r", queue index (?P<queue>\d{1,3})",
-        "pfc_storm",
-        "error",
-        "port",
+    Rule(
+        pattern=re.compile(r"PFC Watchdog detected PFC storm on port " + _PORT + r", queue index (?P<queue>\d{1,3})"),
+        code="pfc_storm",
+        severity="error",
+        about="port",
+        constants={"source": "peer"},
     ),
     Rule(
         pattern=re.compile(r"PFC Watchdog storm restored on port " + _PORT + r", queue index (?P<queue>\d{1,3})"),

@@ -24,7 +24,14 @@ from collectors.switches.facts import SkewWatch, facts_of
 from collectors.switches.readings import Reading
 from collectors.switches.settings_db import TABLES, judge_settings, parse_table
 from collectors.switches.storms import StormWatch
-from collectors.switches.tables import pfc_counters, queue_counters, queue_watermarks, software_version, watchdog
+from collectors.switches.tables import (
+    neighbours,
+    pfc_counters,
+    queue_counters,
+    queue_watermarks,
+    software_version,
+    watchdog,
+)
 
 FAILURES = 3
 SELDOM = 12
@@ -42,6 +49,7 @@ class SonicCommands(Struct, frozen=True, kw_only=True):
     watermarks: tuple[str, ...] | None = ("show", "queue", "watermark", "unicast")
     pauses: tuple[str, ...] | None = ("show", "pfc", "counters")
     watchdog: tuple[str, ...] | None = ("show", "pfcwd", "stats")
+    lldp: tuple[str, ...] | None = ("show", "lldp", "table")
     settings: tuple[str, ...] | None = ("sonic-cfggen", "-d", "--var-json", "{table}")
     lossless: frozenset[int] = frozenset()
 
@@ -107,6 +115,8 @@ class SonicSwitch:
         if errors and not readings:
             raise errors[0]
         if commands.watchdog is not None:
+            if commands.lldp is not None and seldom:
+                self._storms.peers = self._peers(commands.lldp) or self._storms.peers
             notices += self._storms.step(self._watchdog(commands.watchdog))
         if commands.lossless and commands.settings is not None and seldom:
             notices += self._settings(commands.settings, now)
@@ -127,6 +137,13 @@ class SonicSwitch:
             return watchdog(self._run(command))
         except OSError:
             return ()
+
+    def _peers(self, command: Sequence[str]) -> dict[str, str]:
+        """Neighbours by LLDP; none, if the switch does not tell."""
+        try:
+            return neighbours(self._run(command))
+        except OSError:
+            return {}
 
     def _run(self, command: Sequence[str]) -> str:
         return run((*self._commands.prefix, *command), self._timeout_s, 4_000_000).text

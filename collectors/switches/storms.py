@@ -19,6 +19,8 @@ class StormWatch:
 
     def __init__(self, switch: str) -> None:
         self._switch = switch
+        self.peers: dict[str, str] = {}
+        """What is attached to each port, where that is known; the storm comes from there."""
         self._known: dict[tuple[str, int | str], Storm] = {}
 
     def step(self, storms: Iterable[Storm]) -> Iterator[Notice]:
@@ -35,7 +37,17 @@ class StormWatch:
                 yield self._notice(storm, "info", f"PFC storm on {storm.port} queue {storm.queue} is over", 0)
 
     def _notice(self, storm: Storm, severity: Severity, text: str, new: int) -> Notice:
-        values = {"queue": storm.queue, "detected": storm.detected, "restored": storm.restored, "new": new}
+        peer = self.peers.get(storm.port)
+        if peer is not None:
+            text = f"{text}; from {peer}, which is attached to it"
+        values = {
+            "queue": storm.queue,
+            "detected": storm.detected,
+            "restored": storm.restored,
+            "new": new,
+            "source": "peer",
+            "peer": peer,
+        }
         return Notice(
             code="pfc_storm",
             severity=severity,

@@ -2,10 +2,10 @@
 
 A SONiC table is a line of headings, a line of dashes, and rows; blocks follow each other, one for each port or
 direction. ``show queue counters`` (also ``--json``), ``show pfc counters`` (``Port Rx``, ``Port Tx``), ``show pfcwd
-stats``, ``show queue watermark``, ``show version``. Of ``Counter/pkts`` nothing is taken: what it counts changed from
-release to release (field case S05); ``Drop/pkts`` did not, but 0 proves nothing, as some releases never count. NX-OS's
-``show interface priority-flow-control`` gives pauses of a port over all priorities; internal ports (``ii1/1/1``) are
-read like others, and are on no cable.
+stats``, ``show queue watermark``, ``show lldp table``, ``show version``. Of ``Counter/pkts`` nothing is taken: what it
+counts changed from release to release (field case S05); ``Drop/pkts`` did not, but 0 proves nothing, as some releases
+never count. NX-OS's ``show interface priority-flow-control`` gives pauses of a port over all priorities; internal ports
+(``ii1/1/1``) are read like others, and are on no cable.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PORT_NAME = re.compile(r"[A-Za-z][\w/.:-]{0,63}", re.ASCII)
 _QUEUE_NAME = re.compile(r"(?:UC|MC|ALL)?\d{1,4}", re.ASCII)
 _VERSION = re.compile(r"(?m)^SONiC Software Version: *(\S{1,128})")
 _PFC_COLUMN = re.compile(r"PFC([0-7])")
-_NEXUS = re.compile(r"^(\S{2,32})\s+(?:Auto|On|Off)\s+\w+\s*(?:\(\w*\))?\s+(\d{1,20})\s+(\d{1,20})\b", re.M)
+_NEXUS = re.compile(r"^(\S{2,32})\s+(?:Auto|On|Off)\s+\w+\s*(?:\(\w*\))?\s+([\d,]{1,26})\s+([\d,]{1,26})(?!\S)", re.M)
 
 
 class Row(Struct, frozen=True):
@@ -39,11 +39,12 @@ def rows_of(text: str) -> Iterator[Row]:
     names: list[str] = []
     spans: list[tuple[int, int]] = []
     before = ""
-    for line in text.splitlines():
+    lines = text.splitlines()
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
         if _DASHES.fullmatch(line):
             spans = [found.span() for found in re.finditer(r"-{2,}", line)]
             names = _cells(before, spans)
-        elif not line.strip():
+        elif not line.strip() or _DASHES.fullmatch(after):  # the headings of the next table are no row of this one
             spans = []
         elif spans:
             cells = _cells(line, spans)
@@ -125,6 +126,16 @@ def watchdog(text: str) -> Iterator[Storm]:
                 parse_number(detected),
                 parse_number(restored),
             )
+
+
+def neighbours(text: str) -> dict[str, str]:
+    """``show lldp table``: what is attached to each port, ``<device>/<its port>``; of several the first."""
+    found: dict[str, str] = {}
+    for row in rows_of(text):
+        port, device = row.cells.get("LocalPort", ""), row.cells.get("RemoteDevice", "")
+        if _PORT_NAME.fullmatch(port) and device:
+            found.setdefault(port, f"{device}/{row.cells.get('RemotePortID', '')}".rstrip("/")[:128])
+    return found
 
 
 def software_version(text: str) -> str | None:

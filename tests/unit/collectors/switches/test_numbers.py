@@ -17,6 +17,7 @@ from collectors.switches.readings import PORT, Reading, parse_number, queue_name
 from collectors.switches.settings_db import TABLES, judge_settings, marking_queues, parse_table
 from collectors.switches.storms import StormWatch
 from collectors.switches.tables import (
+    neighbours,
     nexus_pauses,
     pfc_counters,
     queue_counters,
@@ -63,6 +64,22 @@ def test_pauses_by_priority_and_direction() -> None:
     assert found[:2] == [("Ethernet0", 0, "pfc_rx", 1200), ("Ethernet0", 1, "pfc_rx", 201)]
     assert ("Ethernet0", 0, "pfc_tx", 1210) in found and ("Ethernet-BP4", 7, "pfc_tx", None) in found
     assert len(found) == 32
+
+
+def test_headings_of_the_next_table_are_no_row_of_the_one_before() -> None:
+    pasted = "## show pfc counters\n" + text("pfc_counters.txt") + "## show pfcwd stats\n" + text("pfcwd_sequence.txt")
+    for paste in (pasted, pasted.replace("\n", "\r\n")):
+        assert plain(pfc_counters(paste)) == plain(pfc_counters(text("pfc_counters.txt")))
+        assert list(watchdog(paste)) == list(watchdog(text("pfcwd_sequence.txt")))
+
+
+def test_what_is_attached_to_ports() -> None:
+    assert neighbours(text("lldp_table.txt")) == {
+        "Ethernet0": "spine-1/Ethernet12",
+        "Ethernet4": "h1/eth2",
+        "Ethernet8": "02:00:00:00:00:07",
+    }
+    assert neighbours("bash: show: command not found") == {}
 
 
 def test_watermarks_and_version() -> None:
@@ -159,6 +176,8 @@ def test_prefixes_keys_and_the_release() -> None:
         (5, 5), ("5", 5), ("1,234", 1234), ("421,358,651", 421_358_651), (" 7 ", 7), (4.0, 4), ("0", 0),
         ("N/A", None), ("", None), ("-4,272", None), (-1, None), (4.5, None), (True, None), (None, None),
         ("1,23", None), ("0.00", None), (1 << 64, None), ("99999999999999999999", None), ([], None),
+        ("1.8527668e+07", 18_527_668), ("5e3", 5_000), ("1.5e0", None), ("1.8446744e+19", None), ("0,5", None),
+        ("oid:0x1500000000001", None), ("0x15", None), ("12\r\n", 12), ("1.234.567", None), ("٣", None),
     ],
 )  # fmt: skip
 def test_numbers_as_switches_write_them(value: object, expected: int | None) -> None:

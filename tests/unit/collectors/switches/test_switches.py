@@ -209,6 +209,7 @@ def commands(**changes: object) -> SonicCommands:
         "watermarks": show("watermarks.txt"),
         "pauses": show("pfc_counters.txt"),
         "watchdog": show("pfcwd_sequence.txt"),
+        "lldp": show("lldp_table.txt"),
     }
     return SonicCommands(**known | changes)  # type: ignore[arg-type]
 
@@ -227,6 +228,11 @@ def test_a_sonic_switch_by_its_commands() -> None:
     assert {(fact.fields["device"], fact.fields["event"]) for fact in storms} == {
         ("port:leaf-0/Ethernet4", "pfc_storm")
     }
+    assert {fact.fields["values"]["peer"] for fact in storms} == {"h1/eth2"}
+    assert all("from h1/eth2" in fact.fields["text"] for fact in storms)
+    silent = SonicSwitch("leaf-0", devices, commands(lldp=("false",)))
+    _, *unnamed = silent.collect(clock())
+    assert len(unnamed) == len(storms) and all("peer" not in fact.fields["values"] for fact in unnamed)
 
 
 def test_congestion_control_of_a_sonic_switch_is_checked_if_asked() -> None:
