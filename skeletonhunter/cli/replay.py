@@ -63,6 +63,7 @@ def replay(
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.recordings.manifest import RecordingError
     from skeletonhunter.recordings.reader import Recording
+    from skeletonhunter.replaying.coverage import out_of_coverage
     from skeletonhunter.replaying.request import ReplayError
     from skeletonhunter.replaying.summary import outcome_as_json, render_outcome
     from skeletonhunter.settings import SettingsError
@@ -79,6 +80,7 @@ def replay(
         settings = _settings(config, flags)
         with Recording(recording, settings.recordings) as opened:
             outcome = _run(engine, opened, settings, speed_of(speed), (kafka, clickhouse))
+            outcome.out_of_coverage = out_of_coverage(opened, outcome.incidents())
             name = opened.manifest.name
     except (RecordingError, ReplayError, SettingsError) as error:
         raise InputError(str(error)) from error

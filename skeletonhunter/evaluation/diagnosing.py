@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from localization.coverage import BeyondProbes
 from schemas.envelope import Value
+from schemas.telemetry import DeviceEvent, JobProgress
 from skeletonhunter.evaluation.ablations import EvidenceName, blinded
 from skeletonhunter.evaluation.reading import collector_of, truth_of
 from skeletonhunter.evaluation.running import Diagnosis
@@ -25,11 +27,14 @@ def diagnose(
     """
     with Recording(path) as recording:
         truth = truth_of(recording)
-        collector = collector_of(recording)
+        collector, beyond = collector_of(recording), BeyondProbes()
 
         def observe(_topic: str, _key: str, _arrival_us: int, value: Value) -> None:
             collector.observe(value)
+            if isinstance(value, DeviceEvent | JobProgress):
+                beyond.take(value)
 
         replay = LocalReplay(parameters, observers=(observe, *observers))
         outcome = blinded(replay, without).run(recording)
-    return Diagnosis(tuple(outcome.updates), collector.facts(), truth)
+    remarked = tuple(remark.subject for remark in beyond.remarks(outcome.incidents()))
+    return Diagnosis(tuple(outcome.updates), collector.facts(), truth, remarked)

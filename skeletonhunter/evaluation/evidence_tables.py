@@ -37,11 +37,18 @@ def coverage(overall: Figures, unseen: Mapping[str, Figures]) -> str:
             subject,
             str(figures.recordings),
             share_text(figures.detection.recall_unreachable),
+            share_text(figures.detection.told_unreachable),
             share_text(figures.localization.named_unreachable),
         ]
         for subject, figures in unseen.items()
     ]
-    return text + "\n" + table(["out of reach", "scenarios", "detected nevertheless", "named nevertheless"], seen)
+    return (
+        text
+        + "\n"
+        + table(
+            ["out of reach", "scenarios", "detected nevertheless", "or told as uncovered", "named nevertheless"], seen
+        )
+    )
 
 
 def ablations(found: Mapping[EvidenceName, Ablation]) -> str:

@@ -25,11 +25,13 @@ from skeletonhunter.scoring import RecordingFacts, Score, score
 
 
 class Diagnosis(NamedTuple):
-    """What the engines say of a recording, what it says of itself, and what was true."""
+    """What the engines say of a recording, what it says of itself, and what was true. ``remarked``: components that
+    are said to be out of probes' coverage."""
 
     incidents: Sequence[Incident]
     facts: RecordingFacts
     truth: Truth
+    remarked: tuple[str, ...] = ()
 
 
 class Workbench(Protocol):
@@ -107,4 +109,4 @@ def run_scenario(scenario: Scenario, workbench: Workbench, fingerprint: str) -> 
 
 
 def _score(diagnosis: Diagnosis) -> Score:
-    return score(diagnosis.truth, diagnosis.incidents, diagnosis.facts)
+    return score(diagnosis.truth, diagnosis.incidents, diagnosis.facts, remarked=diagnosis.remarked)

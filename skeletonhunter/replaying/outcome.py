@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from localization.coverage import Remark
 from schemas.codec import BadRecord, encode
 from schemas.diagnosis import Incident
 
@@ -27,7 +28,8 @@ class ReplayOutcome:
 
     ``updates`` are all incident messages in order of emission; ``refusals`` the first dead letters, ``refused`` their
     number by reason; ``admissions`` how many arrivals the stages took as new, saw as duplicates or as late;
-    ``emitted`` messages by topic; ``skipped`` topics of the recording that this version doesn't know.
+    ``emitted`` messages by topic; ``skipped`` topics of the recording that this version doesn't know;
+    ``out_of_coverage`` what the recording tells of paths that no probe crosses and no incident speaks of.
     """
 
     updates: list[Incident] = field(default_factory=list)
@@ -38,6 +40,7 @@ class ReplayOutcome:
     messages: int = 0
     span_us: tuple[int, int] = (0, 0)
     skipped: tuple[str, ...] = ()
+    out_of_coverage: tuple[Remark, ...] = ()
 
     def refuse(self, place: str, error: BadRecord) -> None:
         """Notes a dead letter."""

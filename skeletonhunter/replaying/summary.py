@@ -28,6 +28,8 @@ def render_outcome(name: str, outcome: ReplayOutcome, elapsed_s: float) -> Rende
     parts += [render_incident(incident, outcome.span_us[0]) for incident in outcome.incidents()]
     if not outcome.updates:
         parts.append(Text("No incident.", style="green"))
+    if outcome.out_of_coverage:
+        parts.append(_beyond(outcome))
     if outcome.refused:
         parts.append(_refusals(outcome))
     return Group(*parts)
@@ -104,6 +106,17 @@ def _trace(trace: tuple[TracePass, ...]) -> RenderableType:
     return table
 
 
+def _beyond(outcome: ReplayOutcome) -> RenderableType:
+    lines = [Text("\nOut of coverage: no probe goes between GPUs of a host, or from a GPU to its RNIC.", "yellow")]
+    lines += [
+        Text(f"  {remark.subject} at {instant(remark.start_us, outcome.span_us[0])}: {remark.text}")
+        for remark in outcome.out_of_coverage[:SHOWN_REFUSALS]
+    ]
+    if len(outcome.out_of_coverage) > SHOWN_REFUSALS:
+        lines.append(Text(f"  ... and {len(outcome.out_of_coverage) - SHOWN_REFUSALS} more"))
+    return Group(*lines)
+
+
 def _refusals(outcome: ReplayOutcome) -> RenderableType:
     lines = [Text(f"\n{sum(outcome.refused.values()):,} records could not be used:", "yellow")]
     lines += [Text(f"  {r.place}: {r.reason}: {r.detail}") for r in outcome.refusals[:SHOWN_REFUSALS]]
@@ -128,4 +141,5 @@ def outcome_as_json(name: str, outcome: ReplayOutcome) -> dict[str, Any]:
             "first": [{"place": r.place, "reason": r.reason, "detail": r.detail} for r in outcome.refusals],
         },
         "skipped_topics": list(outcome.skipped),
+        "out_of_coverage": [msgspec.to_builtins(remark) for remark in outcome.out_of_coverage],
     }

@@ -15,7 +15,8 @@ from skeletonhunter.scoring.verdicts import AlarmVerdict, Cause, FaultVerdict, S
 
 
 class DetectionFigures(Struct, frozen=True, kw_only=True):
-    """Was there an alarm, and only then? Recall: of faults that probes can see, of all, of those that none can see.
+    """Was there an alarm, and only then? Recall: of faults that probes can see, of all, of those that none can see
+    (``told``: by an alarm or as out of coverage).
     ``false_alarms`` per pair-hour. ``duplicates``: further alarms that name the same fault; ``retracted``: incidents
     that blamed the network at first and not at last."""
 
@@ -24,6 +25,7 @@ class DetectionFigures(Struct, frozen=True, kw_only=True):
     recall: Share
     recall_with_unreachable: Share
     recall_unreachable: Share
+    told_unreachable: Share
     false_alarms: Rate
     false_by_cause: dict[str, int]
     duplicates: int
@@ -124,6 +126,7 @@ def _detection(
         recall=share_of(bool(fault.alarms) for fault in faults if fault.in_reach),
         recall_with_unreachable=share_of(bool(fault.alarms) for fault in faults),
         recall_unreachable=share_of(bool(fault.alarms) for fault in faults if not fault.in_reach),
+        told_unreachable=share_of(bool(fault.alarms) or fault.told_uncovered for fault in faults if not fault.in_reach),
         false_alarms=rate_of(len(false), sum(score.pair_hours for score in scores)),
         false_by_cause={cause: sum(alarm.cause == cause for alarm in false) for cause in causes},
         duplicates=sum(_repeats(score) for score in scores),

@@ -6,7 +6,7 @@ because what was isolated once was isolated. Cost: O(incidents x faults) set ope
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from schemas.diagnosis import Incident
 from schemas.instants import seconds
@@ -28,8 +28,17 @@ from skeletonhunter.scoring.quarantines import judge_quarantines
 from skeletonhunter.scoring.verdicts import MISSED, NO_ISSUE, AlarmVerdict, FaultVerdict, Rules, Score
 
 
-def score(truth: Truth, incidents: Sequence[Incident], facts: RecordingFacts, rules: Rules | None = None) -> Score:
-    """The verdict on ``incidents`` (all states, in the order written) about one recording."""
+def score(
+    truth: Truth,
+    incidents: Sequence[Incident],
+    facts: RecordingFacts,
+    rules: Rules | None = None,
+    remarked: Collection[str] = (),
+) -> Score:
+    """The verdict on ``incidents`` (all states, in the order written) about one recording.
+
+    ``remarked``: components that the diagnosis says to be out of probes' coverage.
+    """
     matcher = Matcher(facts, rules or Rules())
     histories = gather(incidents)
     alarms = judge_alarms(histories, truth, matcher)
@@ -41,7 +50,7 @@ def score(truth: Truth, incidents: Sequence[Incident], facts: RecordingFacts, ru
         recording=facts.name,
         pair_hours=facts.pair_hours,
         alarms=alarms,
-        faults=_FaultJudge(truth, facts, matcher).judge(network, alarms, calls),
+        faults=_FaultJudge(truth, facts, matcher, remarked).judge(network, alarms, calls),
         monitor_faults=tuple(judge_monitor(fault, histories, alarms, matcher) for fault in truth.monitor_faults),
         monitor_calls=tuple(judge_monitor_call(history, truth, matcher) for history in monitors),
         congestions=tuple(judge_congestion(fault, histories, alarms, matcher) for fault in busy),
@@ -54,8 +63,9 @@ def score(truth: Truth, incidents: Sequence[Incident], facts: RecordingFacts, ru
 class _FaultJudge:
     """Turns verdicts on alarms into verdicts on faults."""
 
-    def __init__(self, truth: Truth, facts: RecordingFacts, matcher: Matcher) -> None:
+    def __init__(self, truth: Truth, facts: RecordingFacts, matcher: Matcher, remarked: Collection[str]) -> None:
         self.facts = facts
+        self.remarked = remarked
         self.matcher = matcher
         self.first_us = min((fault.start_us for fault in truth.faults), default=0)
 
@@ -81,6 +91,7 @@ class _FaultJudge:
             localization_s=_delay(fault, localized_us),
             said=_said(about, naming),
             called_congestion=any(self.matcher.touched(call.last, [fault]) for call in calls),
+            told_uncovered=not about and any(self.matcher.places.related(x, fault.component) for x in self.remarked),
             steps=steps_lost(self.facts, fault, self._jobs(fault), localized_us, self.first_us),
         )
 

@@ -72,7 +72,8 @@ class StepsLost(Struct, frozen=True):
 
 class FaultVerdict(Struct, frozen=True, kw_only=True):
     """A network fault. ``detection_s`` by the alarm's own ``detected_us``, ``alarm_s`` until the first message,
-    ``localization_s`` until the first message that names the component."""
+    ``localization_s`` until the first message that names the component. ``told_uncovered``: no alarm, but a remark that
+    something at its place is out of probes' coverage."""
 
     fault: str
     component: str
@@ -85,6 +86,7 @@ class FaultVerdict(Struct, frozen=True, kw_only=True):
     localization_s: float | None
     said: str
     called_congestion: bool
+    told_uncovered: bool = False
     steps: StepsLost | None
 
 

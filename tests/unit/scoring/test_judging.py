@@ -268,3 +268,13 @@ def test_class_of_a_fault_without_issue_follows_its_component() -> None:
 def test_score_survives_json() -> None:
     result = judge([fault("rnic:h1/r0", "gid_change")], [incident("rnic:h1/r0", "gid_change", "rnic")])
     assert msgspec.json.decode(msgspec.json.encode(result), type=Score) == result
+
+
+def test_a_fault_out_of_reach_may_be_told_as_uncovered_which_is_no_detection() -> None:
+    hidden = truth(fault("host:h1", "gpu_direct_rdma_error", probe_visible=False, endpoints=("c1/r0",)))
+    told = score(hidden, [], facts(), remarked=("host:h1", "job:j9"))
+    silent = score(hidden, [], facts(), remarked=("host:h2",))
+    assert (told.faults[0].told_uncovered, silent.faults[0].told_uncovered) == (True, False)
+    figures = pool([told, silent]).detection
+    assert (figures.recall_with_unreachable.hits, figures.recall_unreachable.hits) == (0, 0)
+    assert (figures.told_unreachable.hits, figures.told_unreachable.of, figures.recall.of) == (1, 2, 0)
