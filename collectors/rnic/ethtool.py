@@ -28,7 +28,7 @@ MOST, MOST_TAKEN = 20_000, 256
 ROOM = 1_024
 
 TELLING = re.compile(
-    r"prio(?:rity)?_?[0-7]|_pri[0-7]|_phy$|pause|discard|dropped|crc|symbol|ecn|cnp|pfc|xoff|xon|out_of_buffer|link_down|pci"
+    r"prio(?:rity)?_?[0-7]|_pri[0-7]|_phy$|pause|discard|dropped|crc|fcs|symbol|ecn|cnp|pfc|xoff|xon|out_of_buffer|link_down|pci"
 )
 PER_QUEUE = re.compile(r"(?:\[\d+\]:|[rt]xq?\d+[_:]|ch\d+_|queue_\d+_|[rt]x_queue_\d+_).*|.*:\s.*")
 

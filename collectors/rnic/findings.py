@@ -10,7 +10,10 @@ Pauses, marks and congestion notifications under load are congestion control at 
   not lossless. A suspicion of configuration of low confidence, which accuses nobody.
 - ``priority_asymmetry``: what is sent is marked, what comes in is not (or the other way round): the sender that
   marks nothing is the peer (or this host).
-- ``bond_imbalance``: one member carries nearly all; queue pairs were placed badly, which is no error of the bond.
+- ``bond_imbalance``: one member carries three times what the others do, or more; queue pairs were placed badly, which
+  is no error of the bond.
+
+Counters of a bond's members stand as ``<member>/<name>``: what is damaged is told of the wire that it came by.
 """
 
 from __future__ import annotations
@@ -23,22 +26,52 @@ from msgspec import Struct
 Values = Mapping[str, int | None]
 
 LANE = re.compile(r"rx_err_lane_([0-9])_phy")
-PRIORITY = re.compile(r"(rx|tx)_prio([0-7])_(packets|pause)")
-DAMAGED = ("rx_crc_errors_phy", "rx_symbol_err_phy", "symbol_error")
-LOST_HERE = ("out_of_sequence", "out_of_seq_request", "rx_roce_discards")
+PACKETS = re.compile(r"(?:.*/)?(rx|tx)_(?:prio([0-7])_packets|packets_pri([0-7]))")
+DAMAGED = (
+    "rx_crc_errors_phy",
+    "rx_symbol_err_phy",
+    "symbol_error",
+    "rx_crc_errors",
+    "rx_crc_errors.nic",
+    "port.rx_crc_errors",
+    "rx_fcs_err_frames",
+)
+"""mlx5, IBTA, ice, i40e, bnxt."""
+
+LOST_HERE = (
+    "out_of_sequence",
+    "out_of_seq_request",
+    "rx_roce_discards",
+    "oos_drop_count",
+    "res_oos_drop_count",
+)
 LOST_BEYOND = (
     "packet_seq_err",
     "roce_adp_retrans",
     "local_ack_timeout_err",
     "req_transport_retries_exceeded",
     "rcvd_seq_err",
+    "to_retransmits",
+    "seq_err_naks_rcvd",
+    "max_retry_exceeded",
+    "retrans_pkts",
+    "retrans_timeout_events",
+    "unresponsive_remote_events",
 )
+"""mlx5, bnxt_re, EFA."""
+
+BROKEN = ("req_transport_retries_exceeded", "max_retry_exceeded", "unresponsive_remote_events")
+"""Each of these ends a connection, so that one is enough."""
+
 TIMEOUTS = "local_ack_timeout_err"
 
 LEAST_DAMAGED = 10
 LEAST_LOST = 10
 LEAST_PACKETS = 10_000
 MOSTLY = 0.9
+UNEVEN = 3
+"""A member that carries so many times what the others do in the mean is told."""
+
 LEAST_BYTES = 10**9
 
 
@@ -67,16 +100,39 @@ def judge(risen: Mapping[str, int], totals: Values) -> list[Finding]:
     return [one for one in found if one is not None]
 
 
+def _by_wire(values: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Counters of the card ("") and of each member of a bond, which stand as ``<member>/<name>``."""
+    wires: dict[str, dict[str, int]] = {}
+    for key, value in values.items():
+        wire, _, name = key.rpartition("/")
+        wires.setdefault(wire, {})[name] = value
+    return wires
+
+
 def _damage(risen: Mapping[str, int]) -> Finding | None:
-    damaged = {name: risen[name] for name in DAMAGED if risen.get(name, 0) >= LEAST_DAMAGED}
-    if not damaged:
+    """What came in damaged, wire by wire; lanes are those of the wire that is worst."""
+    hurt = {}
+    for wire, counts in _by_wire(risen).items():
+        damaged = {name: counts[name] for name in DAMAGED if counts.get(name, 0) >= LEAST_DAMAGED}
+        if damaged:
+            hurt[wire] = damaged
+    if not hurt:
         return None
-    lanes = {int(match[1]): count for name, count in risen.items() if (match := LANE.fullmatch(name))}
+    worst = max(hurt, key=lambda wire: (max(hurt[wire].values()), wire))
+    lanes = {int(match[1]): count for name, count in _by_wire(risen)[worst].items() if (match := LANE.fullmatch(name))}
     where = _lanes(lanes)
-    text = f"{max(damaged.values())} damaged packets or symbols came in" + (f"; {where}" if where else "")
-    return Finding(
-        "crc_errors", True, text, {"risen": damaged, "lanes": {str(k): v for k, v in lanes.items()}, "where": where}
-    )
+    told = [f"{max(hurt[wire].values())}" + (f" at {wire}" if wire else "") for wire in sorted(hurt)]
+    text = f"{', '.join(told)} damaged packets or symbols came in" + (f"; {where}" if where else "")
+    values: dict[str, object] = {
+        "risen": {
+            f"{wire}/{name}".lstrip("/"): count for wire, counts in hurt.items() for name, count in counts.items()
+        },
+        "lanes": {str(lane): count for lane, count in lanes.items()},
+        "where": where,
+    }
+    if worst:
+        values["member"] = worst
+    return Finding("crc_errors", True, text, values)
 
 
 def _lanes(lanes: Mapping[int, int]) -> str:
@@ -91,15 +147,21 @@ def _lanes(lanes: Mapping[int, int]) -> str:
 def _loss(risen: Mapping[str, int]) -> Finding | None:
     coming = {name: risen[name] for name in LOST_HERE if risen.get(name, 0)}
     going = {name: risen[name] for name in LOST_BEYOND if risen.get(name, 0)}
-    if sum(coming.values()) + sum(going.values()) < LEAST_LOST:
+    if sum(coming.values()) + sum(going.values()) < LEAST_LOST and not any(name in going for name in BROKEN):
         return None
     ways = [way for way, counts in (("towards this card", coming), ("from this card", going)) if counts]
     return Finding("loss_signs", False, f"packets were lost {' and '.join(ways)}", {"risen": {**coming, **going}})
 
 
 def _packets(risen: Mapping[str, int], way: str) -> dict[int, int]:
-    matches = [(PRIORITY.fullmatch(name), count) for name, count in risen.items()]
-    return {int(m[2]): count for m, count in matches if m and m[1] == way and m[3] == "packets"}
+    """Packets by priority, those of all members of a bond together."""
+    found: dict[int, int] = {}
+    for name, count in risen.items():
+        match = PACKETS.fullmatch(name)
+        if match is not None and match[1] == way:
+            priority = int(match[2] or match[3])
+            found[priority] = found.get(priority, 0) + count
+    return found
 
 
 def _main_priority(packets: Mapping[int, int]) -> int | None:
@@ -113,12 +175,17 @@ def _main_priority(packets: Mapping[int, int]) -> int | None:
 
 def _unprotected(risen: Mapping[str, int], totals: Values) -> Finding | None:
     priority = _main_priority(_packets(risen, "tx"))
-    pauses = [totals.get(f"{way}_prio{priority}_pause") for way in ("rx", "tx")]
-    if priority is None or not risen.get(TIMEOUTS, 0) or any(pauses):
+    timeouts = risen.get(TIMEOUTS, 0)
+    if priority is None or not timeouts:
         return None
-    text = f"acknowledgements timed out, and priority {priority}, which carries the traffic, has never paused"
+    names = {f"{way}_prio{priority}_pause" for way in ("rx", "tx")}
+    pauses = [value for key, value in totals.items() if key.rpartition("/")[2] in names and value is not None]
+    if any(pauses):
+        return None
+    what = "has never paused" if pauses else "tells nothing of pauses"
+    text = f"acknowledgements timed out, and priority {priority}, which carries the traffic, {what}"
     return Finding(
-        "retransmits_without_pfc", False, text, {"priority": priority, TIMEOUTS: risen[TIMEOUTS], "confidence": 0.2}
+        "retransmits_without_pfc", False, text, {"priority": priority, TIMEOUTS: timeouts, "confidence": 0.2}
     )
 
 
@@ -139,7 +206,7 @@ def _imbalance(risen: Mapping[str, int]) -> Finding | None:
         if len(shares) < 2 or total < LEAST_BYTES:
             continue
         most = max(shares, key=lambda one: (shares[one], one))
-        if shares[most] >= MOSTLY * total:
+        if shares[most] * (len(shares) - 1) >= UNEVEN * (total - shares[most]):
             text = f"{most} carries {100 * shares[most] / total:.0f} % of what the bond moves"
             return Finding("bond_imbalance", False, text, {"counter": name, "members": shares})
     return None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.rnic.counters import RnicCounters
-from collectors.rnic.findings import Finding, judge, rises
+from collectors.rnic.ethtool import is_telling
+from collectors.rnic.findings import BROKEN, DAMAGED, LEAST_DAMAGED, Finding, judge, rises
 from collectors.rnic.following import Cards
 from collectors.rnic.settings import RnicSettings
 from tests.unit.collectors.rnic.trees import at, card, placed, put
@@ -57,11 +59,45 @@ def test_traffic_marked_in_one_direction_names_the_sender_that_marks_nothing() -
     assert found.values == {"sent": 3, "received": 0, "unmarked": "the peer"}
 
 
+def test_a_bond_s_traffic_is_judged_over_all_of_its_members() -> None:
+    before: dict[str, int | None] = {
+        "eth2/tx_prio3_packets": 0,
+        "eth3/tx_prio3_packets": 0,
+        "eth2/rx_packets_pri0": 0,
+        "eth3/rx_packets_pri0": 0,
+    }
+    found = findings(before, dict.fromkeys(before, 6000))["priority_asymmetry"]
+    assert found.values == {"sent": 3, "received": 0, "unmarked": "the peer"}
+
+
 def test_loss_is_told_from_both_ends_of_the_path() -> None:
     sender = findings({"packet_seq_err": 0, "roce_adp_retrans": 0}, {"packet_seq_err": 4830, "roce_adp_retrans": 498})
     assert sender["loss_signs"].text == "packets were lost from this card"
     receiver = findings({"out_of_sequence": 100}, {"out_of_sequence": 5157})
     assert receiver["loss_signs"].text == "packets were lost towards this card"
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_one_connection_that_broke_is_enough(name: str) -> None:
+    assert findings({name: 7}, {name: 8})["loss_signs"].values == {"risen": {name: 1}}
+    assert findings({"packet_seq_err": 7}, {"packet_seq_err": 8}) == {}
+
+
+def test_what_came_in_damaged_is_told_of_the_member_of_a_bond_that_it_came_by() -> None:
+    lanes: dict[str, int | None] = {f"eth3/rx_err_lane_{lane}_phy": 0 for lane in range(2)}
+    before: dict[str, int | None] = {"eth2/rx_crc_errors_phy": 5, "eth3/rx_crc_errors_phy": 5, **lanes}
+    after: dict[str, int | None] = {**before, "eth3/rx_crc_errors_phy": 905, "eth3/rx_err_lane_1_phy": 900}
+    found = findings(before, after)["crc_errors"]
+    assert found.values["member"] == "eth3" and found.values["risen"] == {"eth3/rx_crc_errors_phy": 900}
+    assert "900 at eth3" in found.text and str(found.values["where"]).startswith("lane 1 only")
+    both = findings(before, {**after, "eth2/rx_crc_errors_phy": 55})["crc_errors"]
+    assert "50 at eth2, 900 at eth3" in both.text
+
+
+@given(st.sampled_from(DAMAGED), st.integers(LEAST_DAMAGED, 10**9))
+def test_every_driver_s_count_of_damage_is_understood_and_asked_for(name: str, count: int) -> None:
+    assert findings({name: 0}, {name: count})["crc_errors"].warning
+    assert name == "symbol_error" or is_telling(name)
 
 
 def test_equal_errors_on_all_lanes_are_the_module_and_one_lane_is_a_connector() -> None:
@@ -90,6 +126,9 @@ def test_one_member_that_carries_all_is_a_hint_on_placement() -> None:
     found = findings(before, {"eth0/tx_bytes_phy": 25 * 10**9, "eth1/tx_bytes_phy": 10**6})
     assert found["bond_imbalance"].text.startswith("eth0 carries 100 %")
     assert findings(before, {"eth0/tx_bytes_phy": 10**10, "eth1/tx_bytes_phy": 10**10}) == {}
+    assert findings(before, {"eth0/tx_bytes_phy": 2 * 10**10, "eth1/tx_bytes_phy": 10**10}) == {}
+    saturated = findings(before, {"eth0/tx_bytes_phy": 25 * 10**9, "eth1/tx_bytes_phy": 5 * 10**9})
+    assert saturated["bond_imbalance"].text.startswith("eth0 carries 83 %")
 
 
 counts = st.dictionaries(
