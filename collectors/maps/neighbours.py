@@ -24,6 +24,8 @@ from collectors.observing import Now, Observed
 from schemas.instants import SECOND_US
 
 HOST_PORT = "p0"
+CHASSIS_FIELDS = frozenset({"id", "name", "descr", "mgmt-ip", "mgmt-iface", "capability"})
+"""What stands in a chassis that has no name; any other key is its name. A single capability is an object, not a list."""
 
 
 class Neighbour(Struct, frozen=True, order=True):
@@ -155,9 +157,10 @@ def _interfaces(part: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(one.get("name"), str):  # json0
             yield one["name"], one
             continue
-        for name, about in one.items():
-            if isinstance(about, dict):
-                yield str(name), about
+        for name, neighbours in one.items():
+            for about in neighbours if isinstance(neighbours, list) else [neighbours]:
+                if isinstance(about, dict):
+                    yield str(name), about
 
 
 def _far_device(about: dict[str, Any]) -> str:
@@ -165,7 +168,7 @@ def _far_device(about: dict[str, Any]) -> str:
     name = _text(chassis.get("name"))
     if name:
         return name
-    named = [str(key) for key, part in chassis.items() if isinstance(part, dict) and key not in ("id", "mgmt-ip")]
+    named = [str(key) for key, part in chassis.items() if isinstance(part, dict | list) and key not in CHASSIS_FIELDS]
     return named[0] if len(named) == 1 else ""
 
 

@@ -2,7 +2,7 @@
 
 ``show_gids`` separates by tabs and blanks and leaves the IPv4 column empty for addresses that are none; the first DEV
 is the RDMA device, the last the network device. ``ibv_devinfo`` writes "GID[  3]: ::ffff:192.0.2.1, RoCE v2" below
-a device and a port.
+a device and a port; older releases leave the kind out, which is known of InfiniBand ports only.
 """
 
 from __future__ import annotations
@@ -18,24 +18,27 @@ ROW = re.compile(
 )
 DEVICE = re.compile(r"hca_id:\s*(\S{1,64})")
 PORT = re.compile(r"port:\s*([0-9]{1,3})")
+LINK_LAYER = re.compile(r"link_layer:\s*(\w{1,16})")
 ENTRY = re.compile(r"GID\[\s*([0-9]{1,5})\s*\]:\s*([0-9a-fA-F:.]{2,45})(?:\s*,\s*(.{1,32}))?")
 
 
 def parse_gid_listing(text: str) -> dict[Port, tuple[Gid, ...]]:
     """Tables by device and port; ("", 0) where none is told."""
     found: dict[Port, dict[tuple[int, GidKind], Gid]] = {}
-    device, port = "", 0
+    device, port, untold = "", 0, "ib"
     for raw in text.splitlines():
         line = raw.strip()
         row, entry = ROW.fullmatch(line), ENTRY.fullmatch(line)
         if row is not None:
             _put(found, (row[1], int(row[2])), (row[3], row[4], row[5]), row[6] or "")
         elif entry is not None:
-            _put(found, (device, port), (entry[1], entry[2], entry[3] or "ib"), "")
+            _put(found, (device, port), (entry[1], entry[2], entry[3] or untold), "")
         elif (named := DEVICE.fullmatch(line)) is not None:
-            device, port = named[1], 0
+            device, port, untold = named[1], 0, "ib"
         elif (numbered := PORT.fullmatch(line)) is not None:
-            port = int(numbered[1])
+            port, untold = int(numbered[1]), "ib"
+        elif (layer := LINK_LAYER.fullmatch(line)) is not None:
+            untold = "ib" if layer[1] == "InfiniBand" else "not told"
     return {key: tuple(sorted(rows.values(), key=lambda one: one.index)) for key, rows in found.items()}
 
 

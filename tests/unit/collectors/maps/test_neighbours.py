@@ -76,6 +76,19 @@ def write_all(folder: Path) -> None:
         (folder / f"{device}.json").write_text(json.dumps(wire))
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_a_switch_without_a_name_is_none_of_its_own_capabilities(many: bool) -> None:
+    capability: object = {"type": "Bridge", "enabled": True}
+    chassis = {"id": {"type": "mac", "value": "02:00:00:00:00:09"}, "descr": "x", "mgmt-ip": "192.0.2.9"}
+    chassis["capability"] = [capability] if many else capability  # type: ignore[assignment]
+    port = {"id": {"type": "ifname", "value": "Ethernet4"}}
+    nameless = {"chassis": chassis, "port": port}
+    assert parse_lldp("h-1", json.dumps({"lldp": {"interface": {"eth2": nameless}}}).encode()) == []
+    named = {"chassis": {"leaf-0": chassis}, "port": port}
+    both = {"lldp": {"interface": {"eth2": [nameless, named]}}}
+    assert parse_lldp("h-1", json.dumps(both).encode()) == [Neighbour("h-1", "eth2", "leaf-0", "Ethernet4")]
+
+
 def test_all_three_shapes_of_the_output_are_read() -> None:
     assert parse_lldp("h-1", json.dumps(HOST).encode()) == [
         Neighbour("h-1", "eth2", "leaf-0", "Ethernet4"),

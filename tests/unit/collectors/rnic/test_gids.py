@@ -111,6 +111,15 @@ DEVINFO = """hca_id:\tmlx5_2
 """
 
 
+def test_a_kind_that_an_old_release_does_not_print_is_known_of_infiniband_only() -> None:
+    printed = (
+        "hca_id: m0\n  port: 1\n   link_layer: {}\n   GID[ 0]: fe80::1\nhca_id: m1\n  port: 1\n   GID[ 0]: fe80::1\n"
+    )
+    kinds = {layer: parse_gid_listing(printed.format(layer)) for layer in ("Ethernet", "InfiniBand")}
+    assert [table["m0", 1][0].kind for table in kinds.values()] == ["unknown", "ib"]
+    assert kinds["Ethernet"]["m1", 1][0].kind == "ib"
+
+
 def test_both_printouts_give_one_shape() -> None:
     shown = parse_gid_listing(SHOWN)
     assert shown["mlx5_2", 1] == (Gid(0, LOCAL, "v1", "eth4"), Gid(3, V4, "v2", "eth4"))
