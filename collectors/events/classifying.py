@@ -25,7 +25,7 @@ _OURS = re.compile(
     rf"\b{NIC_DRIVERS} [0-9a-f]{{4}}:|NETDEV WATCHDOG|PCIe bandwidth|\bAER:|PCIe Bus Error|\bDPC:|pciehp|DMAR"
     rf"|AMD-Vi|peer_?mem"
     r"|nvidia_p2p|carrier$|link status|active interface|802\.3ad|callbacks suppressed|openvswitch|Open vSwitch"
-    r"|ovs-vswitchd|link (?:dis)?connected|mlx4_en: "
+    r"|ovs-vswitchd|link (?:dis)?connected|mlx4_en: |\binfiniband \w{1,32}: |: probe of "
 )
 _KEPT = re.compile(rf"\b{NIC_DRIVERS} (?P<pci>[0-9a-f]{{4}}:[0-9a-f]{{2}}:[0-9a-f]{{2}}\.[0-7])")
 _SUPPRESSED = re.compile(

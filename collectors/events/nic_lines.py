@@ -49,11 +49,20 @@ _FIRMWARE = (
         "warning",
         "netdev",
     ),
+    rule(_NIC + r".*\bTX timeout (?:detected|on queue)", "fw_health", "warning"),
     rule(
-        _NIC + r".*(?:[Ff]irmware (?:fatal )?(?:error|exception)|[Ii]nternal error detected|FW (?:non-)?fatal)",
+        _NIC + r".*(?:[Ff]irmware (?:fatal )?(?:error|exception)|[Ii]nternal error detected|FW (?:non-)?fatal"
+        r"|[Ff]irmware not responding)",
         "fw_health",
         "error",
     ),
+    rule(
+        _NIC
+        + r": .*(?:_load_one failed with error code|probe with driver \w{1,32} failed with error|enable hca failed)",
+        "fw_health",
+        "error",
+    ),
+    rule(NIC_DRIVERS + r": probe of " + PCI + r" failed with error", "fw_health", "error"),
     rule(
         _MLX5 + r".*\bACCESS_REG\(0x[0-9a-f]+\) .*failed, status (?P<status>[^,(]{1,60})", "fw_command_failed", "info"
     ),
@@ -62,6 +71,22 @@ _FIRMWARE = (
         "limits_exceeded",
     ),
 )
+_COMPLETIONS = (
+    Rule(
+        pattern=re.compile(r"infiniband (?P<rdma>\w{1,32}): .*\bWC error: 5, Message: (?P<reason>[\w -]{1,60})"),
+        code="qp_error",
+        severity="info",
+        about="rdma",
+        constants={"status": 5, "meaning": "flushed: a consequence"},
+    ),
+    rule(
+        r"infiniband (?P<rdma>\w{1,32}): .*\bWC error: (?P<status>\d{1,3}), Message: (?P<reason>[\w -]{1,60})",
+        "qp_error",
+        "warning",
+        "rdma",
+    ),
+    rule(r"infiniband (?P<rdma>\w{1,32}): .*\bdump error cqe", "qp_error", "info", "rdma"),
+)
 _RESETS = (
     rule(
         _MLX5 + r".*(?:health recovery (?:succeeded|failed|flow)|handling bad device|enter_error_state|sync reset)",
@@ -69,7 +94,8 @@ _RESETS = (
         "error",
     ),
     rule(
-        _NIC + r".*(?:\b(?:FW|[Ff]irmware|device|PF|EMP|GLOB|CORE) ?[Rr]eset|[Rr]esetting|device is going to be reset)",
+        _NIC
+        + r".*(?:\b(?:FW|HW|[Ff]irmware|device|PF|EMP|GLOB|CORE) ?[Rr]eset|[Rr]esetting|device is going to be reset)",
         "rnic_reset",
         "error",
     ),
@@ -147,4 +173,4 @@ _HARMLESS = (
     rule(_NIC + r".*(?:firmware version|Rate limit: |MLX5E: StrdRq|Supported tc|E-Switch: Total|Flow counters)", None),
 )
 
-NIC_RULES: tuple[Rule, ...] = (*_FIRMWARE, *_RESETS, *_MODULES, *_LINKS, *_BONDS, *_HARMLESS)
+NIC_RULES: tuple[Rule, ...] = (*_FIRMWARE, *_COMPLETIONS, *_RESETS, *_MODULES, *_LINKS, *_BONDS, *_HARMLESS)

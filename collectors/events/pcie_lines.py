@@ -46,7 +46,7 @@ PCIE_RULES: tuple[Rule, ...] = (
     rule(
         r"mlx5_core " + PCI + r": .*Detected insufficient power on the PCIe slot \((?P<watts>\d{1,4})W\)", "pcie_error"
     ),
-    _graded(r"AER: (?:Multiple )?" + _GRADE + r" error (?:message )?received: " + PCI),
+    _graded(r"AER: (?:Multiple )?" + _GRADE + r" error (?:message )?received(?::| from) " + PCI),
     _graded(PCI + r": (?:AER: )?PCIe Bus Error: severity=" + _GRADE + r", type=(?P<layer>[^,]{1,40})"),
     _known(PCI + r": (?:AER: )?(?:can't recover|device recovery failed)", "pcie_error", "error"),
     _known(PCI + r": DPC: (?:containment event|.*ERR_FATAL)", "pcie_error", "error"),
@@ -56,6 +56,8 @@ PCIE_RULES: tuple[Rule, ...] = (
         r"(?P<pci>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])",
         "pcie_error",
     ),
+    rule(NIC_DRIVERS + " " + PCI + r": AMD-Vi: Event logged \[IO_PAGE_FAULT", "pcie_error"),
+    rule(r"nvidia[-_]peermem: (?:module verification failed|module license)", None),
     rule(
         r"(?:nvidia[-_]peermem|nv_peer_mem|nvidia_p2p)\b.*(?:[Ee]rror|ERROR|[Ff]ail|invalid)",
         "gdr_error",

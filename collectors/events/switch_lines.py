@@ -27,6 +27,8 @@ SWITCH_RULES: tuple[Rule, ...] = (
         "info",
         "port",
     ),
+    rule(r"%LINK-\d-(?:UPDOWN|CHANGED): Interface " + _PORT + r", changed state to down", "port_down", "error", "port"),
+    rule(r"%LINK-\d-(?:UPDOWN|CHANGED): Interface " + _PORT + r", changed state to up", "port_up", "info", "port"),
     rule(r"%ETHPORT-\d-IF_DOWN_\w+:.*Interface " + _PORT + r" is down", "port_down", "error", "port"),
     rule(r"%ETHPORT-\d-IF_UP:.*Interface " + _PORT + r" is up", "port_up", "info", "port"),
     rule(r"SNMP_TRAP_LINK_DOWN:.*ifName " + _PORT + r"$", "port_down", "error", "port"),

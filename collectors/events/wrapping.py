@@ -19,7 +19,7 @@ MOST_PARTS = 3
 _DRIVER = re.compile(f"(?:{NIC_DRIVERS}|pci|pcieport) {PCI}")
 _HEADED = re.compile(
     r"\s*(?:\[ {0,12}\d|\[[A-Z][a-z]{2} |<\d|[A-Z][a-z]{2} [ \d]\d |\d{4}-\d\d-\d\d|\d{1,2},\d+,\d+,"
-    r"|[a-z0-9_]+ [0-9a-f]{4}:[0-9a-f]{2}:|kernel:)"
+    r"|[a-z0-9_]{3,32} [0-9a-f]{4}:[0-9a-f]{2}:|kernel:)"
 )
 
 

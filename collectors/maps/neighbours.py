@@ -25,7 +25,7 @@ from schemas.instants import SECOND_US
 
 HOST_PORT = "p0"
 CHASSIS_FIELDS = frozenset({"id", "name", "descr", "mgmt-ip", "mgmt-iface", "capability"})
-"""What stands in a chassis that has no name; any other key is its name. A single capability is an object, not a list."""
+"""What stands in a chassis that has no name; any other key is its name. A single capability is an object, no list."""
 
 
 class Neighbour(Struct, frozen=True, order=True):

@@ -366,6 +366,11 @@ IF_DOWN = "%ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/4 is down (Link 
         (f"{ORCHAGENT}down to up", "port_up", "leaf-0/Ethernet4"),
         (f"{LEAF}Ebra: {LINEPROTO}", "port_down", "leaf-0/Ethernet3/1"),
         (f"{LEAF}{IF_DOWN}", "port_down", "leaf-0/Ethernet1/4"),
+        (
+            f"{LEAF}%LINK-3-UPDOWN: Interface TwentyFiveGigE1/0/4, changed state to down",
+            "port_down",
+            "leaf-0/TwentyFiveGigE1/0/4",
+        ),
         (f"{LEAF}{STORM}", "pfc_storm", "leaf-0/Ethernet4"),
         (f"{LEAF}kernel: something else", None, None),
     ],
