@@ -21,6 +21,7 @@ COMMANDS: tuple[str, ...] = (
     "infer",
     "migrate",
     "plan",
+    "query",
     "record",
     "replay",
     "report",

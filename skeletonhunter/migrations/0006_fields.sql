@@ -65,3 +65,26 @@ ALTER TABLE switch_queues
 
 ALTER TABLE flow_entries
     ADD INDEX IF NOT EXISTS by_time time TYPE minmax GRANULARITY 1;
+
+CREATE TABLE IF NOT EXISTS dead_letters
+(
+    arrival_us UInt64 COMMENT 'when the record came in, us since the epoch' CODEC(DoubleDelta, ZSTD(1)),
+    time DateTime64(6, 'UTC') DEFAULT fromUnixTimestamp64Micro(toInt64(least(arrival_us, 10413791999999999)), 'UTC')
+        COMMENT 'arrival_us as a date' CODEC(DoubleDelta, ZSTD(1)),
+    topic LowCardinality(String) COMMENT 'topic that it came on',
+    key String COMMENT 'its key; what is not UTF-8 is written as escapes' CODEC(ZSTD(1)),
+    reason LowCardinality(String) COMMENT 'why it could not be used',
+    detail String COMMENT 'what was wrong' CODEC(ZSTD(1)),
+    bytes UInt64 COMMENT 'its size' CODEC(ZSTD(1)),
+    begins String COMMENT 'its first 500 bytes, likewise' CODEC(ZSTD(1)),
+    kafka_partition Int32 COMMENT 'where it stands in Kafka',
+    kafka_offset Int64 COMMENT 'where it stands in Kafka' CODEC(Delta, ZSTD(1)),
+    inserted_at DateTime('UTC') DEFAULT now()
+        COMMENT 'when it was written; retention counts from here, so that old recordings stay' CODEC(Delta, ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(time)
+PRIMARY KEY (topic, reason)
+ORDER BY (topic, reason, arrival_us, kafka_partition, kafka_offset)
+TTL inserted_at + INTERVAL 30 DAY
+COMMENT 'A record that the sink could not use; the whole of it is in the topic with -dlq after its name.';

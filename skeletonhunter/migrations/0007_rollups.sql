@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS link_minutes
     trains UInt32 COMMENT 'probe trains over the link of which something was sent' CODEC(T64, ZSTD(1)),
     lost_trains UInt32 COMMENT 'trains without any reply' CODEC(T64, ZSTD(1)),
     pairs UInt32 COMMENT 'pairs of endpoints that they were between' CODEC(T64, ZSTD(1)),
-    lossy_pairs UInt32 COMMENT 'pairs that lost at least one probe' CODEC(T64, ZSTD(1)),
+    lossy_pairs UInt32 COMMENT 'pairs of which a train lost at least 1 % of its probes' CODEC(T64, ZSTD(1)),
     sent UInt64 COMMENT 'probes sent' CODEC(T64, ZSTD(1)),
     lost UInt64 COMMENT 'probes without reply; which link of the path lost them is not known' CODEC(T64, ZSTD(1)),
     samples UInt32 COMMENT 'RTT samples' CODEC(T64, ZSTD(1)),
@@ -73,6 +73,8 @@ CREATE TABLE IF NOT EXISTS outcome_minutes
     sources UInt32 COMMENT 'endpoints that they came from' CODEC(T64, ZSTD(1)),
     sent UInt64 COMMENT 'probes sent' CODEC(T64, ZSTD(1)),
     lost UInt64 COMMENT 'probes without reply' CODEC(T64, ZSTD(1)),
+    late UInt64 COMMENT 'trains of which we heard more than 5 s after they ended' CODEC(T64, ZSTD(1)),
+    delay_max_s Float32 COMMENT 'longest time from the end of a train until we heard of it, s' CODEC(ZSTD(3)),
     source_at DateTime('UTC') COMMENT 'newest inserted_at of the rows that it is made of' CODEC(Delta, ZSTD(1)),
     inserted_at DateTime('UTC') DEFAULT now() COMMENT 'when it was worked out' CODEC(Delta, ZSTD(1))
 )
@@ -145,7 +147,7 @@ FROM
         count() AS trains,
         countIf(outcome = 'lost') AS lost_trains,
         uniqExact(src, dst) AS pairs,
-        uniqExactIf((src, dst), lost > 0) AS lossy_pairs,
+        uniqExactIf((src, dst), lost > 0 AND 100 * lost >= sent) AS lossy_pairs,
         sum(sent) AS probes,
         sum(lost) AS unanswered,
         sum(length(rtt_us)) AS samples,
@@ -173,7 +175,7 @@ WITH
     multiIf(next > 0, next + 3600, done > toInt64(toUnixTimestamp(now())) - 600, done, 0) AS until
 SELECT
     minute, fabric, job, owner AS tenant, kind, outcome, said AS reason, trains, sources,
-    probes AS sent, unanswered AS lost, source_at
+    probes AS sent, unanswered AS lost, late, delay_max_s, source_at
 FROM
 (
     SELECT
@@ -183,6 +185,8 @@ FROM
         uniqExact(src) AS sources,
         sum(sent) AS probes,
         sum(lost) AS unanswered,
+        countIf(arrival_us > t_us + 5000000) AS late,
+        max(toInt64(arrival_us) - toInt64(t_us)) / 1e6 AS delay_max_s,
         max(inserted_at) AS source_at
     FROM probe_results FINAL
     WHERE (job, toStartOfMinute(time)) IN

@@ -12,6 +12,7 @@ from skeletonhunter.reference.agent import agent_page
 from skeletonhunter.reference.alerts import alert_schema, alerts_page
 from skeletonhunter.reference.command_line import command_line_page
 from skeletonhunter.reference.configuration import configuration_page
+from skeletonhunter.reference.cookbook import cookbook_page
 from skeletonhunter.reference.dashboards import dashboard
 from skeletonhunter.reference.json_schemas import json_schema_files
 from skeletonhunter.reference.tables import tables_page
@@ -23,6 +24,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/agent.md": agent_page,
     "docs/reference/cli.md": command_line_page,
     "docs/reference/tables.md": tables_page,
+    "docs/how-to/query-with-sql.md": cookbook_page,
     "docs/reference/alerts.md": alerts_page,
     "docs/reference/alert.schema.json": alert_schema,
     "deploy/grafana/dashboards/skeletonhunter.json": dashboard,

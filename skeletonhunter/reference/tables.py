@@ -16,7 +16,9 @@ migrations; `skeletonhunter migrate --dry-run` prints their SQL.
 - Retention counts from `inserted_at`, when the row was written, so rows of an old recording stay as long as new ones.
 - Every table ends with the same columns of provenance; they are listed once, [below](#provenance).
 - A roll-up is a table made of others by a materialized view that is refreshed every minute: what came again or late is
-  worked out anew. Read it with `FINAL`, too."""
+  worked out anew. Read it with `FINAL`, too.
+
+Questions and their queries are in [Query with SQL](../how-to/query-with-sql.md)."""
 
 _PROVENANCE = frozenset(
     (

@@ -27,6 +27,7 @@ from skeletonhunter.sinks.garbage import rare_collections
 from skeletonhunter.sinks.intake import Arrivals, Intake
 from skeletonhunter.sinks.kafka_source import KafkaSource, Reading, Stopped
 from skeletonhunter.sinks.pending import Pending
+from skeletonhunter.sinks.refused_rows import dead_letters
 from skeletonhunter.sinks.rows import Frames
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class ClickHouseSink:
                 _log.error("left out: %s", refusal.why)
             self.counts.refused += len(refused)
         self._report(arrivals)
+        self.pending.add(dead_letters([*arrivals.ours, *arrivals.theirs]))
         self.pending.pass_by(reading.positions, time.monotonic())
 
     def _report(self, arrivals: Arrivals) -> None:

@@ -22,11 +22,19 @@ REMEMBERED = 100_000
 
 @dataclass(slots=True)
 class Arrivals:
-    """What a number of records came to. ``ours`` are bad records that the sink has to report, with their errors."""
+    """What a number of records came to: values, and bad records with their errors.
+
+    ``ours`` are bad records that the sink has to report, ``theirs`` those that a stage reports.
+    """
 
     received: dict[str, list[Received]] = field(default_factory=dict)
     ours: list[tuple[Record, BadRecord]] = field(default_factory=list)
-    left_to_stages: int = 0
+    theirs: list[tuple[Record, BadRecord]] = field(default_factory=list)
+
+    @property
+    def left_to_stages(self) -> int:
+        """How many bad records a stage reports."""
+        return len(self.theirs)
 
 
 class Intake:
@@ -43,10 +51,8 @@ class Intake:
             try:
                 value = self._value(record)
             except BadRecord as error:
-                if dead_letter_stage(record.topic) is None:
-                    arrivals.ours.append((record, error))
-                else:
-                    arrivals.left_to_stages += 1
+                whose = arrivals.ours if dead_letter_stage(record.topic) is None else arrivals.theirs
+                whose.append((record, error))
                 continue
             received = Received(value, record.arrival_us, record.partition, record.offset)
             arrivals.received.setdefault(record.topic, []).append(received)

@@ -85,7 +85,7 @@ def test_what_is_delivered_again_changes_no_answer(client: Client, database: str
     for topic in STORED_TOPICS:
         writer.write(topic, received_examples(topic))
     before = _everything(client)
-    assert all(before[table.name] for table in tables())
+    assert [table.name for table in tables() if not before[table.name]] == ["dead_letters"]  # which no topic holds
     for topic in STORED_TOPICS:
         received = received_examples(topic)
         again = [Received(each.value, each.arrival_us, 3, 10_000 + place) for place, each in enumerate(received)]
