@@ -55,7 +55,7 @@ def unpack(archive: Path, into: Path, budget: Budget) -> Path:
         raise RecordingError(f"{place}: holds {Path(error.filename).name!r} twice") from error
     except OSError as error:
         raise RecordingError(f"{place}: can't be unpacked to {into}: {error.strerror}") from error
-    except (tarfile.TarError, ValueError, EOFError) as error:
+    except (tarfile.TarError, ValueError, EOFError, OverflowError) as error:
         raise RecordingError(f"{place}: not a tar archive: {error}") from error
     return into
 

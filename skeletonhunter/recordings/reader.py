@@ -60,8 +60,12 @@ class Recording:
         self.limits = limits or Limits()
         self._unpacked: TemporaryDirectory[str] | None = None
         self.folder = self._folder()
-        self.manifest = self._manifest()
-        self.files = {topic: self._file(topic) for topic in sorted(self.manifest.topics)}
+        try:
+            self.manifest = self._manifest()
+            self.files = {topic: self._file(topic) for topic in sorted(self.manifest.topics)}
+        except BaseException:
+            self.close()
+            raise
         self.skipped = tuple(topic for topic in self.files if topic not in topics())
 
     def __enter__(self) -> Recording:

@@ -18,19 +18,30 @@ class AlertListener:
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self.handler(self.bodies))
         self.url = f"http://127.0.0.1:{self._server.server_port}/alerts"
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        bodies = self.bodies
+    @staticmethod
+    def handler(bodies: list[dict[str, Any]]) -> type[BaseHTTPRequestHandler]:
+        """What answers a request; what was posted goes to ``bodies``."""
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                length = int(self.headers.get("Content-Length", "0"))
-                if length > MAX_BODY_BYTES:
+                length = self.headers.get("Content-Length", "0")
+                if not (length.isascii() and length.isdigit() and len(length) < 10):
+                    self.send_error(400)
+                    return
+                if int(length) > MAX_BODY_BYTES:
                     self.send_error(413)
                     return
-                bodies.append(orjson.loads(self.rfile.read(length)))
+                try:
+                    body = orjson.loads(self.rfile.read(int(length)))
+                except orjson.JSONDecodeError:
+                    body = None
+                if not isinstance(body, dict):
+                    self.send_error(400)
+                    return
+                bodies.append(body)
                 self.send_response(204)
                 self.end_headers()
 

@@ -1,0 +1,47 @@
+"""The corpus does no harm, a short run finds nothing, and the fuzzer finds what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz import targets
+from tests.fuzz.__main__ import fuzz
+from tests.fuzz.targets import CORPUS, TARGETS, Target, corpus, fault
+
+SLOW = "pipeline"
+
+
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_the_corpus_and_the_seeds_do_no_harm(name: str) -> None:
+    inputs = [*corpus(name), *TARGETS[name].seeds()[:200]]
+    assert inputs, f"{name} has nothing to begin with"
+    for raw in inputs[:1] if name == SLOW else inputs:
+        assert fault(TARGETS[name], raw) == ""
+
+
+def test_the_corpus_belongs_to_targets() -> None:
+    assert {path.name for path in CORPUS.iterdir()} <= set(TARGETS)
+
+
+def test_a_short_run_finds_nothing() -> None:
+    names = [name for name in TARGETS if name != SLOW]
+    tried, faults = fuzz(names, executions=20_000, seconds=1e9, seed=3)
+    assert tried >= 20_000
+    assert faults == []
+
+
+def test_the_fuzzer_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    weak = Target(int, (), lambda: [b"12"])
+    slow = Target(lambda _raw: sum(range(10)), (), lambda: [b"x"])
+    monkeypatch.setattr(targets, "TARGETS", {"weak": weak, "slow": slow})
+    monkeypatch.setattr("tests.fuzz.__main__.LONGEST_S", -1.0)
+    tried, faults = fuzz(["weak", "slow"], executions=1000, seconds=1e9, seed=3)
+    assert tried < 1000
+    assert [(name, wrong.split("(")[0][:4]) for name, wrong, _ in faults] == [("weak", "Valu"), ("slow", "took")]
+
+
+def test_a_refusal_says_something() -> None:
+    def refuse(_raw: bytes) -> None:
+        raise KeyError
+
+    assert "without a word" in fault(Target(refuse, (KeyError,), list), b"x")
