@@ -150,7 +150,8 @@ def _lacks_reason(verdict: Verdict) -> bool:
 def wishes_of(pairs: list[tuple[str, str]], verdict: Verdict, store: EvidenceStore, onset_us: int) -> list[Wish]:
     """What would decide a case of ``pairs`` and can be brought, in a fixed order."""
     near = pairs[:MOST_PAIRS]
-    return [*_tables(near, store, onset_us), *(() if verdict.firm else _traces(near, store))]
+    unsure = any(step.pass_ == "underlay" and step.verdict == "inconclusive" for step in verdict.trace)
+    return [*_tables(near, store, onset_us), *(_traces(near, store) if unsure and not verdict.firm else ())]
 
 
 def _tables(pairs: list[tuple[str, str]], store: EvidenceStore, onset_us: int) -> list[Wish]:
