@@ -42,7 +42,7 @@ def _together(lines: Sequence[str]) -> tuple[str, int]:
     for number in range(1, len(following) + 1):
         if _HEADED.match(following[number - 1]) or _is_known(following[number - 1]):
             break
-        for glues in product((" ", ""), repeat=number):
+        for glues in product(("", " "), repeat=number):
             whole = first.rstrip() + "".join(
                 glue + part.strip() for glue, part in zip(glues, following[:number], strict=True)
             )
