@@ -223,7 +223,7 @@ class GnmiSwitch:
             found = readings_of(path, value, prefix)
             self._software = found.software or self._software
             for reading in found.readings:
-                yield Told(reading, t_us, arrived.received_us)
+                yield Told(self._storms.believed(reading), t_us, arrived.received_us)
             if "COUNTERS" in path:
                 below = [step.name for step in parse_path(path)]
                 notices += self._storms.step(storms_of_db(below[below.index("COUNTERS") + 1 :], value))

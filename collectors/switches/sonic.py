@@ -120,7 +120,7 @@ class SonicSwitch:
             notices += self._storms.step(self._watchdog(commands.watchdog))
         if commands.lossless and commands.settings is not None and seldom:
             notices += self._settings(commands.settings, now)
-        return [Told(reading, t_us, now.t_us) for reading in readings], notices
+        return [Told(self._storms.believed(reading), t_us, now.t_us) for reading in readings], notices
 
     def _settings(self, command: Sequence[str], now: Now) -> list[Notice]:
         """What is wrong with congestion control; nothing new, if the switch does not tell."""
