@@ -32,6 +32,7 @@ class IdentitySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     parts: what it does; see the guide for all of them.
     heartbeat_s: seconds between two health messages.
     cpu_percent: processor time, percent of one core, above which it stretches its intervals.
+    metrics: `host:port` to serve Prometheus's metrics on, such as `0.0.0.0:9465` (default: nowhere).
     sys: where sysfs is.
     proc: where procfs is.
     """
@@ -43,6 +44,7 @@ class IdentitySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     parts: tuple[str, ...] = HOST_PARTS
     heartbeat_s: Annotated[float, Meta(ge=0.5, le=60.0)] = 5.0
     cpu_percent: Annotated[float, Meta(gt=0.0, le=100.0)] = 5.0
+    metrics: Annotated[str, Meta(pattern=r":[0-9]{1,5}$")] | None = None
     sys: Text = "/sys"
     proc: Text = "/proc"
 

@@ -86,6 +86,10 @@ class Health:
         yield self.observe(now, cpu_percent)
         self._worst_us = 0
 
+    def state(self, now: Now) -> State:
+        """How the agent is doing while it runs."""
+        return self._state(now)
+
     def observe(self, now: Now, cpu_percent: float | None = None, is_stopping: bool = False) -> Observed:
         """How the agent is doing."""
         reports = self._reports()

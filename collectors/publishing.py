@@ -87,6 +87,8 @@ class Publisher:
         self.producer = producer
         self.spool = spool
         self.renew_s = renew_s
+        self.published: dict[str, int] = {}
+        """Messages by topic, since the agent began."""
         self._refused = 0
         self._held: deque[_Unconfirmed] = deque()
         self._bytes = 0
@@ -115,6 +117,7 @@ class Publisher:
     def publish(self, stamped: Stamped, now: Now) -> None:
         """Takes a message."""
         self._now = now
+        self.published[stamped.topic] = self.published.get(stamped.topic, 0) + 1
         if self.spool.is_empty() and self._has_room():
             self._send(_Unconfirmed(stamped))
             return

@@ -20,6 +20,7 @@ import msgspec
 
 from collectors.agent import Agent
 from collectors.agent_settings import AgentSettings
+from collectors.exposing import Readings, exposed
 from collectors.following import ANOMALIES, FABRIC, MAPS, PLANS, REQUESTS, Follower, Interests, consumer_config
 from collectors.health import HealthPlan
 from collectors.kafka_producer import KafkaProducer
@@ -72,10 +73,20 @@ def run_agent(settings: AgentSettings) -> None:
     gc.collect()
     gc.freeze()  # what was loaded stays; collections look at what comes and goes
     log.info("agent %s of %s begins: %s", agent.stamper.agent, settings.agent.fabric, ", ".join(settings.agent.parts))
-    with Signals(loop):
+    with Signals(loop), exposed(settings.agent.metrics, _readings(agent, settings.agent.metrics)):
         left = agent.run(settings.kafka.stop_s)
     follow()
     log.info("agent %s ends; %d messages wait in the spool", agent.stamper.agent, left)
+
+
+def _readings(agent: Agent, address: str | None) -> Readings:
+    """The agent's own metrics; what they need is loaded only if they are served."""
+    if address is None:
+        return tuple
+    from collectors.self_metrics import agent_readings
+
+    began_us = agent.loop.clocks().t_us
+    return lambda: agent_readings(agent, began_us)
 
 
 def build_agent(settings: AgentSettings, loop: Loop) -> tuple[Agent, Callable[[], None]]:

@@ -26,6 +26,7 @@ __all__ = [
     "AlertSettings",
     "ClickHouseSettings",
     "KafkaSettings",
+    "MetricsSettings",
     "Settings",
     "SettingsError",
     "WorkerSettings",
@@ -85,6 +86,15 @@ class ClickHouseSettings(Struct, frozen=True, forbid_unknown_fields=True):
     batch_s: Annotated[float, Meta(gt=0)] = 1.0
 
 
+class MetricsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where this part serves its metrics to Prometheus, at ``/metrics``.
+
+    ``address`` is `host:port`, such as `0.0.0.0:9464`; null = nowhere. Everybody who reaches it may read.
+    """
+
+    address: Annotated[str, Meta(pattern=r":[0-9]{1,5}$")] | None = None
+
+
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that an operator may set."""
 
@@ -93,6 +103,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     clickhouse: ClickHouseSettings = field(default_factory=ClickHouseSettings)
     alerts: AlertSettings = field(default_factory=AlertSettings)
     recordings: Limits = field(default_factory=Limits)
+    metrics: MetricsSettings = field(default_factory=MetricsSettings)
     parameters: Parameters = field(default_factory=Parameters)
 
 

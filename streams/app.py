@@ -24,13 +24,15 @@ COMMIT_EVERY_S = 1.0
 LOOK_EVERY_S = 2.0
 TABLE = "state"
 
+Watch = Callable[[Worker], None]
+
 
 class StoreError(RuntimeError):
     """The table's store can't be used."""
 
 
-def build_app(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES) -> faust.App:
-    """The app of one worker.
+def build_app(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES, watch: Watch = lambda _: None) -> faust.App:
+    """The app of one worker, which ``watch`` is given.
 
     Raises:
         StoreError: the store that was asked for is not installed.
@@ -39,6 +41,7 @@ def build_app(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES) -> faust
     use_own_consumer(app, setup.fetch_wait_ms)
     table = app.Table(TABLE, partitions=setup.partitions, key_type=bytes, value_type=bytes)
     worker = Worker(app, table, setup, pipeline(setup.pipeline, setup.partitions, stages))
+    watch(worker)
     for stage in setup.stages:
         _add_agent(app, stage, [setup.prefix + topic for topic in stages[stage].inputs], partial(worker.take, stage))
     _add_agent(app, TICKS, [setup.prefix + TICKS], worker.take_tick)

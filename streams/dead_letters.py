@@ -6,6 +6,7 @@ The rate is counted per minute of arrival time, not by a clock: it is the same i
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
 
 import msgspec
 
@@ -42,6 +43,8 @@ class DeadLetterRate:
     def __init__(self, per_minute: int) -> None:
         self.per_minute = per_minute
         self._minutes: dict[int, int] = {}
+        self.counts: Counter[tuple[str, str]] = Counter()
+        """By topic and reason, since the program began."""
 
     def count(self, record: Record, error: BadRecord) -> None:
         """Counts one more.
@@ -49,6 +52,7 @@ class DeadLetterRate:
         Raises:
             TooManyDeadLettersError: the bound is passed.
         """
+        self.counts[record.topic, error.reason] += 1
         minute = record.arrival_us // MINUTE_US
         self._minutes[minute] = number = self._minutes.get(minute, 0) + 1
         if number > self.per_minute:

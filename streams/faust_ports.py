@@ -9,6 +9,7 @@ rebalance it seeks to the committed offsets; so these are set to what the restor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Generator, Iterable, Mapping
 from typing import Any
 
@@ -37,9 +38,11 @@ class FaustOutbox:
     def __init__(self, app: faust.App, prefix: str) -> None:
         self._app = app
         self._prefix = prefix
+        self.sent: Counter[str] = Counter()
 
     async def send(self, record: Outgoing) -> Awaitable[Written]:
         """Takes the record; what it returns comes true when the broker has the record."""
+        self.sent[record.topic] += 1
         metadata = await self._app.producer.send(
             self._prefix + record.topic,
             record.key,

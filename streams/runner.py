@@ -86,6 +86,16 @@ class PartitionRunner:
         self._begin(mark or NOTHING, earliest)
         return self._safe()
 
+    @property
+    def handled_us(self) -> int:
+        """Event time up to which everything is handled; -1 = none yet."""
+        return self.barrier.handled.t_us
+
+    @property
+    def checkpointed_us(self) -> int:
+        """Event time of the last checkpoint; -1 = none yet."""
+        return self._checkpoint_us
+
     def receive(self, record: Record) -> bool:
         """Takes in a record of one of the stage's topics; True = ``proceed`` has something to do."""
         self.inbox.receive(record)

@@ -11,7 +11,7 @@ import gc
 import signal
 from collections.abc import Mapping
 
-from streams.app import build_app
+from streams.app import Watch, build_app
 from streams.setup import WorkerSetup
 from streams.stages import STAGES, Stage
 from streams.topic_admin import TopicAdmin, plan_topics
@@ -22,8 +22,8 @@ RARELY = (100_000, 20, 50)
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def serve(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES) -> None:
-    """Runs a worker until it gets SIGINT or SIGTERM.
+def serve(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES, watch: Watch = lambda _: None) -> None:
+    """Runs a worker, which ``watch`` is given, until it gets SIGINT or SIGTERM.
 
     Raises:
         StoreError: the table's store is not installed.
@@ -33,11 +33,11 @@ def serve(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES) -> None:
     gc.set_threshold(*RARELY)
     admin = TopicAdmin(",".join(setup.brokers), setup.prefix, setup.librdkafka)
     admin.ensure(plan_topics(setup.max_message_bytes), setup.partitions, setup.replication)
-    asyncio.run(_live(setup, stages))
+    asyncio.run(_live(setup, stages, watch))
 
 
-async def _live(setup: WorkerSetup, stages: Mapping[str, Stage]) -> None:
-    app = build_app(setup, stages)
+async def _live(setup: WorkerSetup, stages: Mapping[str, Stage], watch: Watch) -> None:
+    app = build_app(setup, stages, watch)
     asked_to_stop = asyncio.Event()
     for number in SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)

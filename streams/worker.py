@@ -8,6 +8,7 @@ any more.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,8 +38,11 @@ class Worker:
         self.setup = setup
         self.pipeline = pipeline
         self.offsets = SharedOffsets()
+        self.received: Counter[str] = Counter()
+        outbox = FaustOutbox(app, setup.prefix)
+        self.sent = outbox.sent
         self.effects = Effects(
-            FaustOutbox(app, setup.prefix),
+            outbox,
             FaustShelf(table),
             self.offsets,
             DeadLetterRate(setup.dead_letters_per_minute),
@@ -54,12 +58,14 @@ class Worker:
         """Hands a record to the runner of its stage and partition. What goes wrong there ends the whole worker."""
         runner = self.runners.get((stage, message.partition))
         record = record_of(message, self._prefix_length)
+        self.received[record.topic] += 1
         if runner is not None and await self._is_next(runner, record) and runner.receive(record):
             await self._proceed(runner)
 
     async def take_tick(self, message: Any) -> None:
         """Hands a tick to the runners of its partition."""
         record = record_of(message, self._prefix_length)
+        self.received[record.topic] += 1
         tick = self._tick(record)
         for stage in self.setup.stages:
             runner = self.runners.get((stage, message.partition))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from schemas.alerting import AlertDelivery
-from schemas.diagnosis import Incident
+from schemas.diagnosis import Incident, IncidentKind
 from schemas.envelope import Clock, Producer
 from skeletonhunter.alert_settings import AlertSettings
 from skeletonhunter.alerting.forms import call_of
@@ -44,6 +45,8 @@ class Teller:
         self.tenants = Tenants()
         self.book = Book(target.settings, settings.silences, self.tenants)
         self.keep: Keep = lambda _: None
+        self.outcomes: Counter[Outcome] = Counter()
+        self.incidents_open: dict[str, IncidentKind] = {}
         self._boot = str(now_us())
         self._seq = 0
 
@@ -53,8 +56,16 @@ class Teller:
         Raises:
             DeliveryError: the target did not take it; the page remembers that.
         """
+        self.note(incident)
         telling = self.book.take(incident, self.now_us())
         return None if telling is None else self._tell(telling)
+
+    def note(self, incident: Incident) -> None:
+        """Keeps count of what is open, whether or not it is told."""
+        if incident.state == "resolved":
+            self.incidents_open.pop(incident.incident, None)
+        else:
+            self.incidents_open[incident.incident] = incident.kind
 
     def look_after(self) -> None:
         """Reminders, repetitions after a failure, and what a silence held back; a failure is logged and tried later."""
@@ -92,6 +103,7 @@ class Teller:
         return "delivered"
 
     def _settle(self, telling: Telling, outcome: Outcome, why: str, labels: dict[str, str] | None) -> None:
+        self.outcomes[outcome] += 1
         self.book.settle(telling, outcome, labels, self.now_us())
         delivery = self._delivery(telling, outcome, why)
         _log.info(

@@ -26,6 +26,7 @@ def alert(
     import os
     from dataclasses import asdict
 
+    from collectors.exposing import AddressError
     from skeletonhunter.alerting.targets import TargetError
     from skeletonhunter.cli import InputError
     from skeletonhunter.cli.printing import print_json
@@ -39,7 +40,7 @@ def alert(
     try:
         settings = load_settings(config, os.environ, flags)
         told = _run(_targets(settings), settings)
-    except (SettingsError, TargetError, MissingTopicError, TooManyDeadLettersError) as error:
+    except (SettingsError, AddressError, TargetError, MissingTopicError, TooManyDeadLettersError) as error:
         raise InputError(str(error)) from error
     if as_json:
         print_json([{"target": each.name, "webhook": each.place, **asdict(counts)} for each, counts in told])
@@ -66,12 +67,21 @@ def _run(targets: list[Target], settings: Settings) -> list[tuple[Target, AlertC
     import threading
     from concurrent.futures import ThreadPoolExecutor
 
+    from collectors.exposing import exposed
+    from skeletonhunter.metrics.alerting import alert_readings
+    from skeletonhunter.metrics.readings import Start
     from skeletonhunter.sinks.alerts import AlertLoop
     from skeletonhunter.sinks.running import stopped_by_signals
 
     stop = threading.Event()
-    with stopped_by_signals(stop), ThreadPoolExecutor(len(targets)) as threads:
-        running = [(target, threads.submit(AlertLoop(target, settings, stop).run)) for target in targets]
+    loops = [AlertLoop(target, settings, stop) for target in targets]
+    start = Start("alert")
+    with (
+        stopped_by_signals(stop),
+        exposed(settings.metrics.address, lambda: alert_readings(start, loops)),
+        ThreadPoolExecutor(len(loops)) as threads,
+    ):
+        running = [(loop.target, threads.submit(loop.run)) for loop in loops]
         for _, future in running:
             future.add_done_callback(lambda done: stop.set() if done.exception() else None)
         return [(target, future.result()) for target, future in running]

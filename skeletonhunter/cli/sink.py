@@ -25,6 +25,7 @@ def sink(
     import os
     from dataclasses import asdict
 
+    from collectors.exposing import AddressError
     from skeletonhunter.cli import InputError
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
@@ -37,7 +38,7 @@ def sink(
         settings = load_settings(config, os.environ, {"kafka.url": kafka, "clickhouse.dsn": clickhouse})
         with faults_of_clickhouse(settings.clickhouse.dsn, InputError):
             counts = _run(settings, migrate)
-    except (SettingsError, OutdatedDatabaseError, TooManyDeadLettersError) as error:
+    except (SettingsError, AddressError, OutdatedDatabaseError, TooManyDeadLettersError) as error:
         raise InputError(str(error)) from error
     if as_json:
         print_json(asdict(counts))
@@ -48,6 +49,9 @@ def _run(settings: Settings, migrate: bool) -> SinkCounts:
 
     from tenacity import RetryError
 
+    from collectors.exposing import exposed
+    from skeletonhunter.metrics.readings import Flow, Start
+    from skeletonhunter.metrics.sinking import sink_readings
     from skeletonhunter.sinks.clickhouse_sink import GROUP, ClickHouseSink, SinkCounts
     from skeletonhunter.sinks.connection import database_of, is_embedded
     from skeletonhunter.sinks.kafka_source import KafkaSource
@@ -56,12 +60,15 @@ def _run(settings: Settings, migrate: bool) -> SinkCounts:
     from skeletonhunter.sinks.running import ready_database, stopped_by_signals
 
     stop = threading.Event()
-    with stopped_by_signals(stop):
+    start, flow, sinks = Start("sink"), Flow(), list[ClickHouseSink]()
+    with stopped_by_signals(stop), exposed(settings.metrics.address, lambda: sink_readings(start, flow, sinks)):
         try:
             with ready_database(settings.clickhouse, stop, migrate) as client:
                 source = KafkaSource(settings.kafka, GROUP, STORED_TOPICS)
+                source.on_read = flow.note
+                sinks.append(ClickHouseSink(source, settings, client, stop))
                 try:
-                    counts = ClickHouseSink(source, settings, client, stop).run()
+                    counts = sinks[0].run()
                 finally:
                     source.close()
                 if is_embedded(settings.clickhouse.dsn):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from streams.worker import Worker
 
 
 def work(
@@ -17,7 +20,10 @@ def work(
     """Run the stages as a Faust worker, until SIGTERM. Start more of them to share the partitions."""
     import os
 
+    from collectors.exposing import AddressError, exposed
     from skeletonhunter.cli import InputError
+    from skeletonhunter.metrics.readings import Start
+    from skeletonhunter.metrics.working import worker_readings
     from skeletonhunter.settings import SettingsError, load_settings
     from skeletonhunter.sinks.running import log_to_stderr
     from skeletonhunter.working import worker_setup
@@ -33,6 +39,10 @@ def work(
         "worker.stages": stages.split(",") if stages else None,
     }
     try:
-        serve(worker_setup(load_settings(config, os.environ, flags)))
-    except (SettingsError, StoreError, TopicError, TooManyDeadLettersError) as error:
+        settings = load_settings(config, os.environ, flags)
+        workers: list[Worker] = []
+        start = Start("work")
+        with exposed(settings.metrics.address, lambda: worker_readings(start, workers)):
+            serve(worker_setup(settings), watch=workers.append)
+    except (SettingsError, AddressError, StoreError, TopicError, TooManyDeadLettersError) as error:
         raise InputError(str(error)) from error

@@ -15,6 +15,7 @@ from skeletonhunter.reference.configuration import configuration_page
 from skeletonhunter.reference.cookbook import cookbook_page
 from skeletonhunter.reference.dashboards import dashboard
 from skeletonhunter.reference.json_schemas import json_schema_files
+from skeletonhunter.reference.metrics import metrics_page
 from skeletonhunter.reference.tables import tables_page
 from skeletonhunter.reference.topics import topics_page
 
@@ -26,6 +27,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/tables.md": tables_page,
     "docs/how-to/query-with-sql.md": cookbook_page,
     "docs/reference/alerts.md": alerts_page,
+    "docs/reference/metrics.md": metrics_page,
     "docs/reference/alert.schema.json": alert_schema,
     "deploy/grafana/dashboards/skeletonhunter.json": dashboard,
 }

@@ -76,6 +76,8 @@ def _read(teller: Teller, settings: KafkaSettings) -> None:
             incidents[value.incident] = value
         elif value is not None:
             teller.tenants.observe(value)
+    for incident in incidents.values():
+        teller.note(incident)
     teller.book.restore(deliveries, incidents.values())
 
 

@@ -14,12 +14,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from schemas.alerting import Severity
 from schemas.codec import BadRecord, decode
-from schemas.diagnosis import Incident
+from schemas.diagnosis import Incident, IncidentKind
+from skeletonhunter.alerting.pages import Outcome
 from skeletonhunter.alerting.targets import Target, plain_target
 from skeletonhunter.alerting.telling import Teller
+from skeletonhunter.metrics.readings import Flow
 from skeletonhunter.settings import AlertSettings, Settings
 from skeletonhunter.sinks.alert_log import AlertLog
 from skeletonhunter.sinks.alert_memory import MapFollower, remember
@@ -58,7 +63,27 @@ class AlertLoop:
         self.settings = settings
         self.stop = stop
         self.counts = AlertCounts()
+        self.flow = Flow()
+        self.letters: Counter[tuple[str, str]] = Counter()
+        self.outcomes: Counter[Outcome] = Counter()
+        self._sender: WebhookSender | None = None
+        self._at_work: Teller | None = None
         self._is_stale = True
+
+    @property
+    def attempts(self) -> int:
+        """Requests that were sent."""
+        return self._sender.requests if self._sender else 0
+
+    @property
+    def incidents_open(self) -> Mapping[str, IncidentKind]:
+        """All incidents that are not resolved, and their kinds."""
+        return self._at_work.incidents_open if self._at_work else {}
+
+    def pages_open(self) -> Counter[Severity]:
+        """Pages that are open, by severity."""
+        pages = list(self._at_work.book.pages.values()) if self._at_work else []
+        return Counter(page.severity for page in pages)
 
     def run(self) -> AlertCounts:
         """Delivers one incident after the other.
@@ -69,9 +94,11 @@ class AlertLoop:
         """
         source = KafkaSource(self.settings.kafka, self.target.group, [TOPIC])
         source.on_lost = self._forget
+        source.on_read = self.flow.note
         maps = MapFollower(self.settings.kafka)
         try:
             with WebhookSender(self.target, self.settings.alerts, wait_in(source, self.stop)) as sender:
+                self._sender = sender
                 self._move(source, maps, sender)
         except Stopped:
             pass
@@ -102,8 +129,9 @@ class AlertLoop:
 
     def _teller(self, sender: WebhookSender, log: AlertLog) -> Teller:
         teller = Teller(self.target, self.settings.alerts, sender, lambda: time.time_ns() // 1000)
-        teller.keep = log.write
+        teller.keep, teller.outcomes = log.write, self.outcomes
         remember(teller, self.settings.kafka, self.stop)
+        self._at_work = teller
         return teller
 
     def _tell(self, record: Record, teller: Teller, letters: DeadLetters) -> None:
@@ -117,6 +145,7 @@ class AlertLoop:
         except DeliveryError as error:
             _log.error("alert of %s not delivered: %s", incident.incident, error)
             letters.write(record, BadRecord("delivery_failed", str(error)))
+            self.letters[record.topic, "delivery_failed"] += 1
             self.counts.dead_letters += 1
 
     def _incident(self, record: Record) -> Incident | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -31,6 +32,11 @@ class DeadLetters:
         self._failed: list[KafkaError] = []
         self._config = {"bootstrap.servers": settings.url, "acks": "all", "linger.ms": 5, **settings.librdkafka}
         self._made: Producer | None = None
+
+    @property
+    def counts(self) -> Mapping[tuple[str, str], int]:
+        """Letters by topic and reason, since the program began."""
+        return self._rate.counts
 
     def write(self, record: Record, error: BadRecord) -> None:
         """Sends the record to the dead letters of its topic; of one that is too large, the letter without it.

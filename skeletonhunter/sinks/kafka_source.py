@@ -62,6 +62,7 @@ class KafkaSource:
     def __init__(self, settings: KafkaSettings, group: str, topics: Sequence[str]) -> None:
         self.prefix = settings.prefix
         self.on_lost: Callable[[], None] = lambda: None
+        self.on_read: Callable[[Reading], None] = lambda _: None
         self._owed: dict[Place, int] = {}
         self._pay_again_s = 0.0
         self._consumer = Consumer(group_config(settings, group), logger=_log)
@@ -81,6 +82,7 @@ class KafkaSource:
         for message in messages:
             if _is_record(message):
                 self._take(message, reading)
+        self.on_read(reading)
         return reading
 
     def hold(self, wait: Callable[[float], bool], timeout_s: float = float("inf")) -> None:

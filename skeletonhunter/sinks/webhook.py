@@ -66,13 +66,13 @@ def check_target(target: Target, settings: AlertSettings) -> None:
 class WebhookSender:
     """Delivers alerts to one target, one at a time. ``wait`` sleeps between attempts; it may raise to give up.
 
-    ``attempts`` is how many the last delivery took.
+    ``attempts`` is how many the last delivery took, ``requests`` how many there were in all.
     """
 
     def __init__(self, target: Target, settings: AlertSettings, wait: Wait) -> None:
         self.target = target
         self.place = target.place
-        self.attempts = 0
+        self.attempts = self.requests = 0
         self._client = _client(settings)
         self._retrying = Retrying(
             stop=stop_after_attempt(settings.attempts),
@@ -102,6 +102,7 @@ class WebhookSender:
 
     def _post(self, call: Call) -> None:
         self.attempts += 1
+        self.requests += 1
         headers = {"Content-Type": "application/json", "Idempotency-Key": call.delivery, "User-Agent": "skeletonhunter"}
         if self.target.key is not None:
             headers[HEADER] = signature(self.target.key, call.content, int(time.time()))

@@ -1,0 +1,1 @@
+"""What the long-running parts tell Prometheus: readings of workers, sinks and alert senders (``schemas.metrics``)."""
