@@ -15,6 +15,7 @@ COMMANDS: tuple[str, ...] = (
     "alert",
     "collect",
     "demo",
+    "diff",
     "evaluate",
     "explain",
     "feedback",

@@ -51,6 +51,19 @@ def replay(
     allow_network: Annotated[
         list[str] | None, typer.Option(help="Network (CIDR) that webhooks may be in although it is not public.")
     ] = None,
+    settings_tried: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="PART.PARAMETER=VALUE", help="Try another value of a parameter; may be repeated."
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            help="Print only what differs from these incidents (a file of replay -o, or a recording, which is replayed "
+            "without --set), and exit 1 when anything does."
+        ),
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
@@ -60,10 +73,12 @@ def replay(
     from rich.console import Console
 
     from skeletonhunter.cli import InputError
+    from skeletonhunter.cli.incident_lists import incidents_of, tell_difference
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.recordings.manifest import RecordingError
     from skeletonhunter.recordings.reader import Recording
     from skeletonhunter.replaying.coverage import out_of_coverage
+    from skeletonhunter.replaying.parameter_changes import ParameterError, changes
     from skeletonhunter.replaying.request import ReplayError
     from skeletonhunter.replaying.summary import outcome_as_json, render_outcome
     from skeletonhunter.settings import SettingsError
@@ -77,16 +92,19 @@ def replay(
     }
     began_s = time.monotonic()
     try:
-        settings = _settings(config, flags)
+        settings = _settings(config, flags | changes(settings_tried or ()))
         with Recording(recording, settings.recordings) as opened:
             outcome = _run(engine, opened, settings, speed_of(speed), (kafka, clickhouse))
             outcome.out_of_coverage = out_of_coverage(opened, outcome.incidents())
             name = opened.manifest.name
-    except (RecordingError, ReplayError, SettingsError) as error:
+    except (ParameterError, RecordingError, ReplayError, SettingsError) as error:
         raise InputError(str(error)) from error
     if output:
         _write(output, outcome.updates if all_updates else outcome.incidents())
-    if as_json:
+    if against:
+        if tell_difference(incidents_of(against, _settings(config, flags)), outcome.incidents(), as_json):
+            raise typer.Exit(1)
+    elif as_json:
         print_json(outcome_as_json(name, outcome))
     else:
         Console().print(render_outcome(name, outcome, time.monotonic() - began_s))
