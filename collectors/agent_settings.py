@@ -12,6 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
+from collectors.kafka_access import KafkaAccess
 from collectors.part_settings import ClockSettings, EventSettings, FlowSettings, SwitchSettings, address_of
 from collectors.probing.settings import ProbingSettings
 from collectors.rnic.settings import RnicSettings
@@ -56,7 +57,7 @@ class AgentKafkaSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     prefix: stands before each topic.
     follow: read maps and plans from Kafka; an agent without endpoints (of a switch, of Kubernetes) need not.
     fetch_wait_ms: how long a broker may hold a read when there is nothing new.
-    librdkafka: goes to confluent-kafka as it is; security belongs here.
+    librdkafka: goes to confluent-kafka as it is; TLS and users have a table of their own, `[kafka.security]`.
     spool: folder for what waits while Kafka is away; of this agent alone.
     spool_mb: megabytes that may wait there; beyond it the oldest messages are dropped, counted and reported.
     renew_s: seconds without any confirmation after which a new producer tries; beyond it messages may arrive twice.
@@ -68,6 +69,7 @@ class AgentKafkaSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     follow: bool = True
     fetch_wait_ms: Annotated[int, Meta(ge=1, le=30000)] = 5000
     librdkafka: dict[str, str | int | float | bool] = {}
+    security: KafkaAccess = field(default_factory=KafkaAccess)
     spool: Text = "/var/lib/skeletonhunter/spool"
     spool_mb: Annotated[float, Meta(ge=1.0, le=100_000.0)] = 256.0
     renew_s: Annotated[float, Meta(ge=5.0, le=86400.0)] = 300.0

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from collectors.agent_settings import AgentSettings, contradictions
+from collectors.kafka_access import properties_of, wrong_access
 from collectors.wiring import PARTS
 from schemas.refusals import explain
 from skeletonhunter.settings_sources import Sources
@@ -31,4 +32,8 @@ def load_agent_settings(
         raise sources.error(explain(error, sources.tree, AgentSettings)) from error
     for name, detail in contradictions(settings, tuple(PARTS)):
         raise sources.error(f"{detail} - at `$.{name}`")
-    return settings
+    for name, detail in wrong_access(settings.kafka.security):
+        raise sources.error(f"{detail} - at `$.kafka.security.{name}`")
+    kafka = settings.kafka
+    properties = {**properties_of(kafka.security), **kafka.librdkafka}
+    return msgspec.structs.replace(settings, kafka=msgspec.structs.replace(kafka, librdkafka=properties))

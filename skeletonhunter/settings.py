@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from collectors.kafka_access import KafkaAccess, properties_of, wrong_access
 from schemas.codec import MAX_BYTES
 from schemas.refusals import explain
 from skeletonhunter.alert_settings import AlertSettings, contradictions_of_alerts
@@ -38,6 +39,7 @@ Url = Annotated[str, Meta(min_length=1)]
 
 class KafkaSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where Kafka is. ``prefix`` stands before topics and groups; ``librdkafka`` goes to confluent-kafka as it is.
+    How to prove who we are is in ``security``; of ``librdkafka`` Faust takes the properties of TLS and SASL only.
 
     ``url`` is a list of ``host:port``, separated by commas. ``partitions`` and ``replication`` are used when topics are
     created. Records of more than ``max_message_bytes`` are not parsed but go to the dead letters. A worker or sink that
@@ -53,6 +55,7 @@ class KafkaSettings(Struct, frozen=True, forbid_unknown_fields=True):
     session_s: Annotated[float, Meta(ge=6, le=300)] = 30.0
     fetch_wait_ms: Annotated[int, Meta(ge=1, le=5000)] = 500
     librdkafka: dict[str, str | int | float | bool] = {}
+    security: KafkaAccess = field(default_factory=KafkaAccess)
 
 
 class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -126,12 +129,18 @@ def load_settings(
         raise sources.error(explain(error, sources.tree, Settings)) from error
     for name, detail in _contradictions(settings):
         raise sources.error(f"{detail} - at `$.{name}`")
-    return settings
+    return msgspec.structs.replace(settings, kafka=_with_access(settings.kafka))
+
+
+def _with_access(kafka: KafkaSettings) -> KafkaSettings:
+    """The settings of Kafka with the properties that follow from ``security``; what is given as one goes before."""
+    return msgspec.structs.replace(kafka, librdkafka={**properties_of(kafka.security), **kafka.librdkafka})
 
 
 def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
     """What the types can't express: (field, what is wrong with it)."""
     yield from _wrong_stages(settings.worker)
+    yield from ((f"kafka.security.{name}", detail) for name, detail in wrong_access(settings.kafka.security))
     yield from contradictions_of_alerts(settings.alerts)
     for name, number in _numbers("", settings):
         if not math.isfinite(number):

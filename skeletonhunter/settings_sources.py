@@ -98,10 +98,19 @@ class Sources:
             if get_origin(items) is tuple:
                 return [item.strip() for item in text.split(",") if item.strip()]
             if get_origin(items) is dict:
-                return msgspec.json.decode(text.encode())
+                return _table(text, place)
             return msgspec.convert(text, hint, strict=False) if hint else text
         except (msgspec.ValidationError, msgspec.DecodeError) as error:
-            raise SettingsError(f"{place}: {error}, got {text!r}") from error
+            shown = "" if isinstance(items, type) and issubclass(items, msgspec.Struct) else f", got {text!r}"
+            raise SettingsError(f"{place}: {error}{shown}") from error
+
+
+def _table(text: str, place: str) -> object:
+    """A table in JSON; what is no JSON is not repeated, because tables may hold secrets."""
+    try:
+        return msgspec.json.decode(text.encode())
+    except msgspec.DecodeError as error:
+        raise SettingsError(f"{place}: {error}, expected a table as JSON") from error
 
 
 def _inner(hint: Any) -> Any:

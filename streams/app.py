@@ -13,6 +13,7 @@ from typing import Any
 
 import faust
 
+from streams.credentials import credentials_of
 from streams.faust_transport import use_own_consumer
 from streams.runner import TICKS
 from streams.setup import WorkerSetup
@@ -36,6 +37,7 @@ def build_app(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES, watch: W
 
     Raises:
         StoreError: the store that was asked for is not installed.
+        CredentialsError: Faust can't prove who it is as ``librdkafka`` says.
     """
     app = faust.App(setup.group, **_configuration(setup))
     use_own_consumer(app, setup.fetch_wait_ms)
@@ -85,6 +87,7 @@ def _follow_assignments(app: faust.App, table: Any, worker: Worker) -> None:
 def _configuration(setup: WorkerSetup) -> dict[str, Any]:
     return {
         "broker": [f"kafka://{broker}" for broker in setup.brokers],
+        "broker_credentials": credentials_of(setup.librdkafka),
         "datadir": setup.data_dir,
         "store": _store(setup.store),
         "web_enabled": False,
