@@ -38,7 +38,8 @@ def _means(
 
 
 def _completion(numbers: str, code: str, meaning: str, severity: Severity = "warning") -> Rule:
-    return _means(r"Got completion " + _PEER + numbers + _GIDS, code, meaning, severity)
+    about: SubjectKind = "host" if code == "gdr_error" else "container"
+    return _means(r"Got completion " + _PEER + numbers + _GIDS, code, meaning, severity, about)
 
 
 def _connecting(errno: str, words: str, meaning: str) -> Rule:
@@ -92,6 +93,7 @@ _CONNECTIONS = (
         r"(?:read|open) failed in ncclIbRoceGetVersionNum: (?P<reason>[A-Z][\w ]{2,60})",
         "gid_missing",
         "the GID index has no type in this network namespace: configuration",
+        about="config",
     ),
 )
 _MEMORY = (
@@ -110,10 +112,11 @@ _MEMORY = (
         r"Call to ibv_reg_\w*mr\w* failed with (?:error )?(?:14 )?(?P<reason>Bad address)",
         "gdr_error",
         "memory of the GPU can't be registered",
+        about="host",
     ),
 )
 _CONSEQUENCES = (
-    _means(r"NET/IB ?: No device found|Using network Socket\b", "rdma_fallback"),
+    _means(r"NET/IB ?: No device found|Using network Socket\b", "rdma_fallback", about="host"),
     _means(
         r"Watchdog caught collective operation timeout: WorkNCCL\((?:.*?OpType=(?P<operation>\w{1,32}))?"
         r"(?:.*?ran for (?P<ran_ms>\d{1,12}) milliseconds)?",

@@ -55,6 +55,8 @@ def notices_of(
         notice = _named(notice, whose or (line.host if source == "switch" else None))
         if line.times > 1:
             notice = replace(notice, values={**notice.values, "times": line.times})
+        if source == "job" and whose is not None:
+            notice = replace(notice, values={**notice.values, "container": whose})
         for _ in range(min(line.times, MOST_REPEATED)):
             yield notice, t_us
 

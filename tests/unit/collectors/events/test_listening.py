@@ -107,7 +107,15 @@ def test_a_job_s_log_is_about_its_container(tmp_path: Path) -> None:
     part = LogFile(path, devices, ("job", "c-01"))
     list(part.collect(NOW))
     append(path, text("nccl.log"))
-    assert {device for device, _ in told(part.collect(NOW))} == {"container:c-01"}
+    found = list(part.collect(NOW))
+    assert {fact.fields["values"]["container"] for fact in found} == {"c-01"}
+    by_device: dict[str, set[str]] = {}
+    for device, event in told(found):
+        by_device.setdefault(device, set()).add(event)
+    assert by_device == {
+        "container:c-01": {"qp_error", "carrier", "limits_exceeded"},
+        "host:h1": {"gdr_error", "rdma_fallback"},
+    }
 
 
 def test_a_job_s_log_tells_whether_a_peer_was_never_reached_or_lost(tmp_path: Path) -> None:
