@@ -1,0 +1,126 @@
+"""Lines of jobs' logs: causes and consequences, the local port, and whether a peer was ever reached."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.events.classifying import classify
+from collectors.events.framing import parse_line
+from collectors.events.job_times import EARLY_S, JobTimes
+from collectors.events.notices import Notice
+from tests.unit.collectors.events.hosts import NEW_YEAR_US, NOW, text
+
+
+def notice(line: str) -> Notice | None:
+    return classify(parse_line(line, NOW.t_us), "job")
+
+
+def job_notice(line: str) -> Notice:
+    found = notice(line)
+    assert found is not None, line
+    return found
+
+
+def test_jobs() -> None:
+    found = [notice(line) for line in text("nccl.log").splitlines()]
+    assert [each.code if each else None for each in found] == [
+        "qp_error", "qp_error", "qp_error", "gdr_error", "carrier", "qp_error", "qp_error", "rdma_fallback",
+        "limits_exceeded", None,
+    ]  # fmt: skip
+    retried, peered, flushed = (each for each in found[:3] if each is not None)
+    assert retried.values["meaning"] == "retries exceeded: peer or path" and retried.severity == "warning"
+    assert peered.values["remote_gid"] == "::ffff:192.0.2.5" and peered.values["rdma"] == "mlx5_1"
+    assert flushed.severity == "info" and "consequence" in str(flushed.values["meaning"])
+    assert all("opcode" not in each.values and "len" not in each.values for each in found if each)
+    pathless = found[6]
+    assert pathless is not None and pathless.values["errno"] == 110
+
+
+COMPLETION = "NCCL WARN NET/IB: Got completion from peer 192.0.2.5<53908> with "
+
+
+@given(
+    status=st.sampled_from([12, 5, 4, 13, 10, 1]),
+    vendor=st.sampled_from([129, 249, 81, 0, 135]),
+    junk=st.integers(10_000, 2**31),
+    newer=st.booleans(),
+    stamp=st.sampled_from(["", "[2025-12-31 23:00:00] ", "2025-12-31 23:00:00,125 "]),
+    card=st.sampled_from(["", " hca mlx5_3"]),
+)
+def test_a_status_means_the_same_in_every_release(
+    status: int, vendor: int, junk: int, newer: bool, stamp: str, card: str
+) -> None:
+    if newer:
+        numbers = f"status=IBV_WC_X_ERR({status}) opcode=IBV_WC_SEND({junk}) vendor_err={vendor} (Recv)"
+    else:
+        numbers = f"status={status} opcode={junk} len={junk} vendor err {vendor} (Recv)"
+    line = f"{stamp}h1:1:2 [0] transport/net_ib.cc:9 {COMPLETION}{numbers} localGid ::1 remoteGids::2{card}"
+    found = job_notice(line)
+    assert found.code == ("gdr_error" if (status, vendor) == (4, 81) else "qp_error")
+    assert found.values["status"] == status and found.values["remote_gid"] == "::2"
+    assert ("consequence" in str(found.values["meaning"])) == (status == 5) == (found.severity == "info")
+    assert ("retries exceeded" in str(found.values["meaning"])) == (status == 12)
+    assert found.values.get("rdma") == ("mlx5_3" if card else None) and junk not in found.values.values()
+    assert (parse_line(line, NOW.t_us).t_us is not None) == bool(stamp)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "severity", "meaning"),
+    [
+        ("NCCL WARN Call to ibv_modify_qp failed with 61 No data available, on dev m", "qp_error", "warning", "hole"),
+        ("NCCL WARN Call to ibv_modify_qp failed with error No such device", "qp_error", "warning", "namespace"),
+        ("NCCL WARN Call to ibv_modify_qp failed with 113 No route to host", "qp_error", "warning", "no path"),
+        ("NCCL WARN Call to ibv_post_send() failed with error Invalid argument", None, "", ""),
+        ("NCCL WARN read failed in ncclIbRoceGetVersionNum: Invalid argument", "gid_missing", "warning", "namespace"),
+        ("NCCL WARN NET/IB : mlx5_1:1 Got async event : port error", "port_down", "error", "local port"),
+        ("NCCL WARN NET/IB : Got async event : port error", "carrier", "info", "not named"),
+        ("NCCL INFO NET/IB : mlx5_1:1 Got async event : GID table change", "gid_changed", "info", "not told"),
+        ("NCCL WARN NET/IB : mlx5_1:1 Got async event : client reregistration", None, "", ""),
+        ("ib_mlx5_log.c: Transport retry count exceeded on mlx5_1:1/RoCE (synd 0x15)", "qp_error", "warning", "path"),
+        ("libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes.", "limits_exceeded", "warning", ""),
+        ("NCCL WARN Call to ibv_create_qp failed with error Cannot allocate memory", "limits_exceeded", "warning", ""),
+        ("[rank4]:[E1231 23:53:53.863 P.cpp:6] [Rank 4] Watchdog caught collective operation timeout: "
+         "WorkNCCL(SeqNum=1, OpType=ALLGATHER, Timeout(ms)=600000) ran for 600074 milliseconds",
+         "collective_timeout", "info", "consequence"),
+        ("NCCL WARN NET/IB: ncclIbResiliencyHandleDeviceFailure: Device 0 marked as failed.", "qp_error", "info",
+         "consequence"),
+    ],
+)  # fmt: skip
+def test_cause_and_consequence_in_jobs(line: str, code: str | None, severity: str, meaning: str) -> None:
+    found = notice(line)
+    assert (found.code if found else None) == code
+    if found is not None:
+        assert found.severity == severity and meaning in str(found.values.get("meaning", ""))
+
+
+def test_a_line_of_pytorch_has_a_time_without_a_year() -> None:
+    line = parse_line("[rank4]:[E1231 23:53:53.863594849 ProcessGroupNCCL.cpp:685] [Rank 4] words", NOW.t_us)
+    assert line.t_us == NEW_YEAR_US - 366_136_406 and line.text.endswith("[Rank 4] words")
+
+
+@given(before_s=st.integers(0, 100_000), starts=st.booleans(), late=st.sampled_from(["", "no time", "told"]))
+def test_never_reached_is_told_from_lost(before_s: int, starts: bool, late: str) -> None:
+    times, log = JobTimes(), []
+    stamp = f"[{time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(NOW.t_us // 1_000_000 - before_s))}] "
+    if late:
+        times.begin_late([stamp + "first words" if late == "told" else "first words"], NOW.t_us, 0)
+    elif not starts:
+        log = [stamp + "first words"]
+    if starts:
+        log = [stamp + "h1:1:2 [0] NCCL INFO NCCL version 2.27.3+cuda12.9"]
+    times.take([*log, "words"], NOW.t_us, 0)
+    gone = job_notice("NCCL WARN NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129")
+    values = times.judge(gone, NOW.t_us).values
+    if late == "no time" and not starts:
+        assert "reached" not in values
+    else:
+        assert values["reached"] == ("never" if before_s < EARLY_S else "lost") and values["after_s"] == before_s
+    flushed = job_notice("NCCL WARN NET/IB : Got completion with error 5, opcode 0, len 0, vendor err 249")
+    assert times.judge(flushed, NOW.t_us) == flushed
+    times.exchanged()
+    times.take(["words"], NOW.t_us, 0)
+    assert times.judge(gone, NOW.t_us) == gone, "a rotated log is no new job"
