@@ -44,9 +44,9 @@ class Site:
     def devices(self) -> Callable[[], Devices]:
         """What components the host's device names stand for."""
         from collectors.companions import RememberedDevices
-        from collectors.events.devices import read_devices
+        from collectors.events.naming import NamedDevices
 
-        return RememberedDevices(lambda: read_devices(self.sys, self.host))
+        return RememberedDevices(NamedDevices(self.sys, self.host, self.residents.placements))
 
 
 class Piece(NamedTuple):

@@ -29,6 +29,8 @@ class Devices(Struct, frozen=True, kw_only=True):
     by_pci: Mapping[str, str] = {}
     by_netdev: Mapping[str, str] = {}
     below_bridge: Mapping[str, tuple[str, ...]] = {}
+    by_rdma: Mapping[str, str] = {}
+    """RNICs by the kernel's names, where maps call them otherwise."""
 
     def component(self, subject: Subject) -> str | None:
         """Its component id; None: it is no RNIC, and only RNICs are of interest."""
@@ -44,7 +46,8 @@ class Devices(Struct, frozen=True, kw_only=True):
     def _card(self, subject: Subject) -> str | None:
         name = subject.name
         if subject.kind == "rdma":
-            return f"rnic:{self.host}/{name}" if name in self.rnics() else f"host:{self.host}"
+            known = self.by_rdma.get(name, name if name in self.rnics() else None)
+            return f"host:{self.host}" if known is None else f"rnic:{self.host}/{known}"
         rnic = self.by_netdev.get(name) if subject.kind == "netdev" else self.by_pci.get(full_address(name))
         if rnic is not None:
             return f"rnic:{self.host}/{rnic}"
