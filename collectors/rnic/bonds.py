@@ -1,8 +1,9 @@
 """Is a bond whole? Its members' links, aggregators and speeds, from sysfs. The judgement is pure.
 
-*Failed*: no member carries. *Degraded*: a member is down, sits in another aggregator than most, left the bond, or runs
-slower than the others. The speed that a member without link shows is an old one and does not count. That one member
-carries all the traffic is no error of the bond: RDMA places queue pairs, not flows.
+*Failed*: no member carries. *Degraded*: a member is down, sits in another aggregator than the one that carries (than
+most, if that is not told), left the bond, or runs slower than the others. The speed that a member without link shows is
+an old one and does not count. That one member carries all the traffic is no error of the bond: RDMA places queue pairs,
+not flows.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class BondVerdict(Struct, frozen=True):
     why: str = ""
 
 
-def judge_bond(members: Sequence[Member], former: Sequence[str] = ()) -> BondVerdict:
-    """How a bond is; ``former``: members that it had before."""
+def judge_bond(members: Sequence[Member], former: Sequence[str] = (), active: str | None = None) -> BondVerdict:
+    """How a bond is; ``former``: members that it had before; ``active``: the aggregator that carries (802.3ad)."""
     known = [member for member in members if member.up is not None]
     down = [member.name for member in known if not member.up]
     gone = sorted(set(former) - {member.name for member in members})
@@ -45,7 +46,7 @@ def judge_bond(members: Sequence[Member], former: Sequence[str] = ()) -> BondVer
     faults = [(name, "is down") for name in down] + [(name, "left the bond") for name in gone]
     groups = Counter(member.aggregator for member in alive if member.aggregator is not None)
     if len(groups) > 1:
-        usual = min(groups, key=lambda one: (-groups[one], one))
+        usual = active if active in groups else min(groups, key=lambda one: (-groups[one], one))
         faults += [(one.name, "is in another aggregator") for one in alive if one.aggregator not in (None, usual)]
     fastest = max((one.gbps for one in alive if one.gbps is not None), default=0.0)
     faults += [
@@ -70,6 +71,12 @@ def bond_of(sys: str, netdev: str) -> str | None:
         if line.startswith("INTERFACE=") and name and read_text(f"{sys}/class/net/{name}/bonding/slaves") is not None:
             return name
     return None
+
+
+def active_aggregator(sys: str, bond: str) -> str | None:
+    """The aggregator of a bond that carries; None with other modes than 802.3ad."""
+    word = first_line(read_text(f"{sys}/class/net/{bond}/bonding/ad_aggregator") or "")
+    return word if word.isdigit() else None
 
 
 def read_members(sys: str, bond: str) -> tuple[Member, ...] | None:

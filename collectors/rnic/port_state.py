@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from collectors.observing import Now, Observed
 from collectors.rnic.attributes import Attribute, read_text
-from collectors.rnic.bonds import BondVerdict, bond_of, judge_bond, read_members
+from collectors.rnic.bonds import BondVerdict, active_aggregator, bond_of, judge_bond, read_members
 from collectors.rnic.devices import Device
 from collectors.rnic.gid_reading import GidReader
 from collectors.rnic.gid_tables import Gid, compare, in_use
@@ -164,7 +164,7 @@ class PortState:
             return
         names = tuple(member.name for member in members)
         memory.members = tuple(dict.fromkeys((*memory.members, *names)))
-        verdict = judge_bond(members, memory.members)
+        verdict = judge_bond(members, memory.members, active_aggregator(self._sys, bond))
         if verdict == memory.bond:
             return
         memory.bond = verdict

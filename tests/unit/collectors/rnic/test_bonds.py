@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.rnic.bonds import Member, bond_of, judge_bond, read_members
+from collectors.rnic.bonds import Member, active_aggregator, bond_of, judge_bond, read_members
 from tests.unit.collectors.rnic.trees import put
 
 GOOD = (Member("eth0", True, 200.0, "1"), Member("eth1", True, 200.0, "1"))
@@ -31,6 +31,15 @@ def test_another_aggregator_and_a_lower_speed_are_named() -> None:
     assert (verdict.state, verdict.members) == ("degraded", ("eth2",))
     verdict = judge_bond((Member("eth0", True, 100.0, "1"), GOOD[1]))
     assert verdict.members == ("eth0",) and "100" in verdict.why
+
+
+def test_the_aggregator_that_carries_is_not_the_other_one(tmp_path: Path) -> None:
+    split = (Member("eth0", True, 200.0, "1"), Member("eth1", True, 200.0, "2"))
+    assert judge_bond(split).members == ("eth1",)
+    put(tmp_path, "class/net/bond0/bonding/ad_aggregator", "2")
+    put(tmp_path, "class/net/bond1/bonding/slaves", "eth0")
+    assert judge_bond(split, active=active_aggregator(str(tmp_path), "bond0")).members == ("eth0",)
+    assert active_aggregator(str(tmp_path), "bond1") is None
 
 
 def test_a_member_that_left_is_named() -> None:
