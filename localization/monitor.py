@@ -65,8 +65,8 @@ def _judge_agent(scene: Scene, agent: str, seen: tuple[list[str], float], into: 
         tests.append(PassTest(test=f"agent {agent}", result="crashed", detail=text))
         clue = Clue(f"container:{crashed}", NATS, "network_fault", "container_crash", "monitor", text, "maps")
         outcome.clues.append(clue)
-    elif silent and not producers.heard(agent, scene.onset_us) and not _has_exited(scene, endpoints):
-        text = f"{listing(silent)} stopped probing and agent {agent} has not been heard of since the onset"
+    elif silent and not producers.heard(agent, _stopped_us(scene, silent)) and not _has_exited(scene, endpoints):
+        text = f"{listing(silent)} stopped probing and agent {agent} has not been heard of since then"
         tests.append(PassTest(test=f"agent {agent}", result="silent", detail=text))
         _withhold(scene, outcome, ("agent_missing", agent, share), text, health)
     elif returned and not _has_exited(scene, endpoints):
@@ -78,6 +78,11 @@ def _judge_agent(scene: Scene, agent: str, seen: tuple[list[str], float], into: 
         state = f"{health.state} ({_load(health)}), " if health else ""
         probing = "probes on" if not silent else f"{listing(silent)} stopped probing"
         tests.append(PassTest(test=f"agent {agent}", result="heard", detail=f"{state}health heard {heard}, {probing}"))
+
+
+def _stopped_us(scene: Scene, silent: list[str]) -> int:
+    """When the last of these endpoints probed, or the onset if that was later."""
+    return max(scene.onset_us, *(scene.store.sources.known[endpoint].last_us for endpoint in silent))
 
 
 def _starved(scene: Scene, agent: str) -> AgentHealth | None:

@@ -124,11 +124,12 @@ def _weigh_replies(watch: FabricWatch, picks: list[Pick], level: float) -> None:
     if not inner:
         return
     excess = expected = 0.0
-    for second in watch.window.seconds[min(pick.since for pick in inner) :]:
+    begin = min(pick.since for pick in inner)
+    for number, second in enumerate(watch.window.seconds[begin:], begin):
         outside = ~np.isin(watch.routes.members[second.route], [pick.suspect for pick in picks]).any(axis=1)
         route, sent, lost = second.route[outside], second.sent[outside], second.lost[outside]
         chance = np.zeros(len(route))
-        for pick in inner:
+        for pick in [pick for pick in inner if pick.since <= number]:
             chance = np.maximum(chance, pick.loss * pick.hit * watch.crossed_back(route, names[pick.suspect]))
         some = chance > 0.0
         base = level * watch.background.of_routes(watch.routes, route[some], is_hop)

@@ -34,6 +34,7 @@ LEAST_SHARE = 0.15
 GROWN = 1.2
 REVIEW_S = 2
 LONGEST_WANING = 2
+LIMBO_US = 3 * SECOND_US
 EXPLAINED = 2.0
 
 
@@ -228,9 +229,12 @@ class FabricWatch:
         """Whether a suspect has gathered so much evidence that a search is worth its cost.
 
         After a search in vain the next one waits, unless the evidence has grown by a fifth. Known faults are reviewed
-        now and then: what a second of losses showed may look different after ten. While one ends nothing is searched:
-        a second that is half bad fits nobody.
+        now and then: what a second of losses showed may look different after ten. While one ends, and until it has
+        stayed well for ``LIMBO_US``, nothing is searched: a second that is half bad fits nobody, and small loss may
+        only pause.
         """
+        if any(fault.ended_us is not None and t_us - fault.bad_us < LIMBO_US for fault in self.active()):
+            return False
         if any(0 < fault.waning <= LONGEST_WANING and fault.ended_us is None for fault in self.active()):
             return False
         if t_us >= self.review_us and any(fault.ended_us is None for fault in self.active()):
