@@ -12,9 +12,11 @@ from importlib import import_module
 import typer
 
 COMMANDS: tuple[str, ...] = (
+    "acls",
     "alert",
     "collect",
     "demo",
+    "doctor",
     "diff",
     "evaluate",
     "explain",
@@ -24,6 +26,7 @@ COMMANDS: tuple[str, ...] = (
     "plan",
     "query",
     "record",
+    "relay",
     "replay",
     "report",
     "score",
