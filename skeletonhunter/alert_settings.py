@@ -124,13 +124,17 @@ def _wrong_targets(alerts: AlertSettings) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_url(name: str, url: str) -> Iterator[tuple[str, str]]:
-    if not _is_http(url):
+    if not is_http(url):
         yield f"alerts.{name}", "Expected an http:// or https:// URL with a host"
 
 
-def _is_http(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
+def is_http(url: str) -> bool:
+    """Whether a text is a URL that alerts can be sent to."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # no address in the brackets, no number for a port
+        return False
 
 
 def _wrong_target(target: AlertTarget) -> Iterator[str]:
@@ -138,7 +142,7 @@ def _wrong_target(target: AlertTarget) -> Iterator[str]:
     given = sum(each is not None for each in urls)
     if given > 1 or (given == 0 and target.format != "pagerduty"):
         yield "expected one of url, url_file, url_env"
-    if target.url is not None and not _is_http(target.url):
+    if target.url is not None and not is_http(target.url):
         yield "expected an http:// or https:// URL with a host"
     for name, pair in (("token", (target.token_file, target.token_env)), ("key", (target.key_file, target.key_env))):
         if all(pair):

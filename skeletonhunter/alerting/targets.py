@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from skeletonhunter.alert_settings import PAGERDUTY_URL, AlertSettings, AlertTarget
+from skeletonhunter.alert_settings import PAGERDUTY_URL, AlertSettings, AlertTarget, is_http
 
 
 class TargetError(ValueError):
@@ -71,7 +71,7 @@ def _target(settings: AlertTarget, environment: Mapping[str, str]) -> Target:
 
     given = secret("url", settings.url_file, settings.url_env)
     url = settings.url or given or PAGERDUTY_URL
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+    if not is_http(url):
         raise TargetError(f"target {settings.name!r}: url: expected an http:// or https:// URL with a host")
     return Target(
         settings,
