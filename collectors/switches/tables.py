@@ -40,7 +40,7 @@ def rows_of(text: str) -> Iterator[Row]:
     spans: list[tuple[int, int]] = []
     before = ""
     lines = text.splitlines()
-    for line, after in zip(lines, [*lines[1:], ""][: len(lines)], strict=True):
+    for line, after in pairwise([*lines, ""]):
         if _DASHES.fullmatch(line):
             spans = [found.span() for found in re.finditer(r"-{2,}", line)]
             names = _cells(before, spans)

@@ -72,6 +72,12 @@ def test_headings_of_the_next_table_are_no_row_of_the_one_before() -> None:
         assert list(watchdog(paste)) == list(watchdog(text("pfcwd_sequence.txt")))
 
 
+@pytest.mark.parametrize("said", ["", "\n", "Object map is empty!\n", "----  ----"])
+def test_a_command_that_says_nothing_gives_nothing(said: str) -> None:
+    assert [*queue_counters(said), *pfc_counters(said), *queue_watermarks(said), *watchdog(said)] == []
+    assert neighbours(said) == {}
+
+
 def test_what_is_attached_to_ports() -> None:
     assert neighbours(text("lldp_table.txt")) == {
         "Ethernet0": "spine-1/Ethernet12",
