@@ -51,6 +51,21 @@ class FlowSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     max_flows: Annotated[int, Meta(ge=1, le=1_000_000)] = 20_000
 
 
+class InterfaceSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A network device of the host as it should be.
+
+    netdev: its name.
+    mtu: its MTU.
+    speed_mbps: its speed in Mb/s; a bond's is the sum of its members'.
+    master: the bond that it belongs to.
+    """
+
+    netdev: Annotated[str, Meta(min_length=1)]
+    mtu: Annotated[int, Meta(ge=68, le=65535)] | None = None
+    speed_mbps: Annotated[int, Meta(ge=1)] | None = None
+    master: str | None = None
+
+
 class EventSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What devices, the container runtime and the host's configuration say (parts `kernel-log`, `log-files`,
     `job-logs`, `journal`, `syslog`, `container-runtime`, `configuration`, `lldp`).
@@ -64,6 +79,8 @@ class EventSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     runtime: whose events of containers are heard.
     aliases: container as the endpoint map names it, by the runtime's name.
     configuration_s: seconds between two checks of network devices, bonds, congestion control and huge pages.
+    interfaces: tables `[[events.interfaces]]`, one for each network device that is to be as they say, with the fields
+        below; empty = all are to stay as they are when the agent begins.
     hugepages: number of huge pages that should be there, by size in kB.
     qos_netdevs: network devices whose PFC, ECN and trust are checked.
     pfc: priorities that need PFC.
@@ -81,6 +98,7 @@ class EventSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     runtime: Literal["cri", "containerd", "docker"] = "cri"
     aliases: dict[str, str] = {}
     configuration_s: Seconds = 30.0
+    interfaces: tuple[InterfaceSettings, ...] = ()
     hugepages: dict[str, int] = {}
     qos_netdevs: tuple[str, ...] = ()
     pfc: tuple[Annotated[int, Meta(ge=0, le=7)], ...] = ()

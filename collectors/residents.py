@@ -9,16 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.rnic.placement import Placement
+from collectors.rnic.settings import RnicSettings
 from schemas.maps import Endpoint, EndpointMap
 
 
 class Residents:
-    """Endpoints of ``host`` (and ``container``, where one is given); ``devices``: how each RNIC is found."""
+    """Endpoints of ``host`` (and ``container``, where one is given); ``devices``: how each RNIC is found; ``rnic``:
+    what RNICs should run at, and the GID index that jobs are pinned to.
+    """
 
-    def __init__(self, host: str, container: str = "", devices: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        host: str,
+        container: str = "",
+        devices: Mapping[str, str] | None = None,
+        rnic: RnicSettings | None = None,
+    ) -> None:
         self.host = host
         self.container = container
         self.devices = dict(devices or {})
+        self._rnic = rnic or RnicSettings()
         self._maps: dict[str, EndpointMap] = {}
         self._placements: tuple[Placement, ...] = ()
 
@@ -64,4 +74,7 @@ class Residents:
             device=self.devices.get(endpoint.rnic, ""),
             tenant=of.tenant,
             gid=endpoint.gid,
+            gid_index=self._rnic.gid_index,
+            gbps=self._rnic.gbps.get(endpoint.rnic),
+            mtu=self._rnic.mtu,
         )

@@ -94,7 +94,7 @@ def build_agent(settings: AgentSettings, loop: Loop) -> tuple[Agent, Callable[[]
     who, kafka = settings.agent, settings.kafka
     host = who.host or socket.gethostname()
     name = who.name or (f"{host}.{who.container}" if who.container else host)
-    residents = Residents(host, who.container, settings.maps.devices)
+    residents = Residents(host, who.container, settings.maps.devices, settings.rnic)
     site = Site(settings, host, residents)
     spool = Spool(Path(kafka.spool), round(kafka.spool_mb * 1e6))
     publisher = Publisher(KafkaProducer(kafka.url, kafka.prefix, kafka.librdkafka), spool, kafka.renew_s)

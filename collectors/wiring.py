@@ -175,11 +175,13 @@ def _container_runtime(site: Site) -> Made:
 def _configuration(site: Site) -> Made:
     """``device-events``: what is configured otherwise than it should be."""
     from collectors.events.checks import ConfigurationChecks, Wanted
+    from collectors.events.interfaces import expected_of
     from collectors.events.qos import QosWanted
 
     events = site.settings.events
     qos = QosWanted(pfc=frozenset(events.pfc), ecn=frozenset(events.ecn), trust=events.trust or None)
     wanted = Wanted(
+        interfaces=expected_of(events.interfaces),
         hugepages={int(size): number for size, number in events.hugepages.items()},
         qos=qos if events.qos_netdevs else None,
         qos_netdevs=events.qos_netdevs,

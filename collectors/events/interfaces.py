@@ -10,8 +10,9 @@ bond's is the sum).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -38,6 +39,25 @@ class Expected(Struct, frozen=True, kw_only=True):
     mtu: int | None = None
     speed_mbps: int | None = None
     master: str | None = None
+
+
+class Listed(Protocol):
+    """A network device as settings list it."""
+
+    @property
+    def netdev(self) -> str: ...
+    @property
+    def mtu(self) -> int | None: ...
+    @property
+    def speed_mbps(self) -> int | None: ...
+    @property
+    def master(self) -> str | None: ...
+
+
+def expected_of(listed: Iterable[Listed]) -> dict[str, Expected] | None:
+    """What settings expect; None: nothing is listed, so it is learned."""
+    found = {each.netdev: Expected(mtu=each.mtu, speed_mbps=each.speed_mbps, master=each.master) for each in listed}
+    return found or None
 
 
 def read_interfaces(sys: Path) -> dict[str, Interface]:

@@ -52,8 +52,15 @@ def _oddities(
     elif own is not None and own.gbps < fastest:
         text = f"runs at {own.gbps:g} Gb/s, another port of its model at {fastest:g}"
         yield "speed_degraded", text, {"gbps": own.gbps, "others_gbps": fastest}
-    usual = usual_mtu(equals)
-    if own is not None and own.mtu is not None and usual is not None and own.mtu != usual:
+    usual, mtu = usual_mtu(equals), port.memory.inventory.get("mtu")
+    if placement.mtu is not None:
+        if isinstance(mtu, int) and mtu != placement.mtu:
+            yield (
+                "mtu_mismatch",
+                f"has MTU {mtu} and should have {placement.mtu}",
+                {"mtu": mtu, "expected": placement.mtu},
+            )
+    elif own is not None and own.mtu is not None and usual is not None and own.mtu != usual:
         yield (
             "mtu_mismatch",
             f"has MTU {own.mtu}, most ports of its model {usual}",

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 
 class Placement(Struct, frozen=True, kw_only=True):
-    """One endpoint of this host. ``gid`` and ``gid_index``: what the job is told to use, when that is known; ``gbps``:
-    the rate that this RNIC should have in its role (a 40 Gb/s function of a front-end network is right as it is).
+    """One endpoint of this host. ``gid`` and ``gid_index``: what the job is told to use, when that is known; ``gbps``
+    and ``mtu``: what this RNIC should have in its role (a 40 Gb/s function of a front-end network is right as it is).
     """
 
     job: str
@@ -26,6 +26,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     gid: str | None = None
     gid_index: int | None = None
     gbps: float | None = None
+    mtu: int | None = None
 
     @property
     def selector(self) -> str:

@@ -28,6 +28,10 @@ class RnicSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     flap_window_s: seconds within which changes of a port count as flapping.
     hold_s: seconds that a port must stay up before it counts as recovered.
     confirm: looks in a row before a device counts as missing, or a PCIe link as degraded.
+    gbps: rate in Gb/s that each RNIC should have in its role, by its name in the map (default: that of others of its
+        model on this host).
+    mtu: MTU that the network devices of RNICs should have (default: that of most of a model on this host).
+    gid_index: GID index that jobs are pinned to (by NCCL_IB_GID_INDEX, say), if they are.
     """
 
     counters_s: Seconds = 1.0
@@ -45,3 +49,6 @@ class RnicSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     flap_window_s: Annotated[float, Meta(gt=0.0)] = 600.0
     hold_s: Annotated[float, Meta(ge=0.0)] = 600.0
     confirm: Annotated[int, Meta(ge=1, le=100)] = 3
+    gbps: dict[str, Annotated[float, Meta(gt=0.0)]] = {}
+    mtu: Annotated[int, Meta(ge=68, le=65535)] | None = None
+    gid_index: Annotated[int, Meta(ge=0, le=65535)] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collectors.residents import Residents
+from collectors.rnic.settings import RnicSettings
 from schemas.maps import Endpoint, EndpointMap
 from tests.unit.collectors.maps_by_hand import endpoint, job_map
 
@@ -51,6 +52,16 @@ def test_a_job_that_comes_back_is_taken_again() -> None:
     residents.take_map(listing(endpoint("c-1", 0, "h-1"), version=2))
     residents.take_map(listing(version=3))
     assert residents.take_map(listing(endpoint("c-1", 0, "h-1"), version=4))
+
+
+def test_what_rnics_should_be_like_is_told_by_the_settings() -> None:
+    settings = RnicSettings(gbps={"mlx5_0": 400.0}, mtu=9000, gid_index=3)
+    residents = Residents("h-1", rnic=settings)
+    residents.take_map(listing(endpoint("c-1", 0, "h-1"), endpoint("c-1", 1, "h-1")))
+    assert [(each.gbps, each.mtu, each.gid_index) for each in residents.placements()] == [
+        (400.0, 9000, 3),
+        (None, 9000, 3),
+    ]
 
 
 def test_devices_are_found_as_the_operator_says() -> None:

@@ -11,7 +11,13 @@ from collectors.events.bonds import judge_bond, parse_bond
 from collectors.events.checks import ConfigurationChecks, Wanted
 from collectors.events.devices import Devices, read_devices
 from collectors.events.hugepages import judge_hugepages, judge_locked_memory, locked_memory, read_hugepages
-from collectors.events.interfaces import Expected, Interface, judge_interfaces, learn, read_interfaces
+from collectors.events.interfaces import (
+    Expected,
+    Interface,
+    judge_interfaces,
+    learn,
+    read_interfaces,
+)
 from collectors.events.lldp import Neighbour, Neighbours, parse_neighbours
 from collectors.events.notices import Subject
 from collectors.events.qos import Qos, QosWanted, judge_qos, merge, parse_dcb_pfc, parse_mlnx_qos, read_ecn

@@ -239,6 +239,16 @@ def test_a_port_with_another_mtu_than_its_equals_is_told(tmp_path: Path) -> None
     assert (told.fields["event"], told.fields["device"]) == ("mtu_mismatch", "rnic:h/mlx5_1")
 
 
+def test_an_mtu_that_the_settings_ask_for_counts_more_than_that_of_equals(tmp_path: Path) -> None:
+    for number, mtu in enumerate((1500, 1500, 9000)):
+        card(tmp_path, f"mlx5_{number}", f"0000:0{number}:00.0", {**UP, "gid_attrs/ndevs/0": f"eth{number}"})
+        put(tmp_path, f"class/net/eth{number}/mtu", str(mtu))
+    told = look(watching(tmp_path, placed("mlx5_0", "mlx5_1", "mlx5_2", mtu=9000)), *range(6))
+    assert [(one.fields["device"], one.fields["values"]) for one in told] == [
+        (f"rnic:h/mlx5_{number}", {"mtu": 1500, "expected": 9000}) for number in (0, 1)
+    ]
+
+
 def test_a_bond_with_a_dead_member_is_degraded_and_told_once(tmp_path: Path) -> None:
     card(tmp_path, "mlx5_bond_0", "0000:01:00.0", {**UP, "gid_attrs/ndevs/0": "bond0"})
     put(tmp_path, "class/net/bond0/bonding/slaves", "eth0 eth1")
