@@ -9,6 +9,7 @@ from schemas.diagnosis import ISSUE_CLASSES, Action, ComponentClass, IncidentKin
 from schemas.instants import SECOND_US
 
 PARTIAL_LOSS = 0.5
+PART = 0.75
 STEADY_US = 6 * SECOND_US
 SLOW_STEADY_US = 25 * SECOND_US
 SURE, LIKELY = 0.9, 0.5
@@ -19,10 +20,25 @@ def action_of(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None], awai
     component, issue = blamed
     kind = heap.clues[0].kind
     placed = kind == "network_fault" and heap.sources <= {"underlay"}
-    if placed and awaited and scene.case.symptom() == "high_latency":
+    slow = scene.case.symptom() == "high_latency"
+    if placed and slow and component.startswith("host:") and not hits_a_part(scene, component):
+        why = (
+            "all cards of the host are slow and nothing says why: look at its PCIe links, huge pages, GPUDirect and"
+            " virtual switch before it is taken out of use"
+        )
+        return Action(kind="none", target=None, why=why)
+    if placed and awaited and slow:
         why = "flow tables from after the onset are due; they tell the host from its virtual switch and settings"
         return Action(kind="none", target=None, why=why)
     return action_for(kind, component, issue, _fibre(scene, heap))
+
+
+def hits_a_part(scene: Scene, component: str) -> bool:
+    """Whether only some RNICs of a host are ill: those behind a PCIe switch, not all that share its software."""
+    host = component.partition(":")[2]
+    nodes = {scene.topology.node_of(endpoint) for endpoint in scene.endpoints()}
+    own = scene.topology.rnics_of.get(host, set())
+    return len(nodes & own) <= PART * len(own)
 
 
 def _fibre(scene: Scene, heap: Heap) -> str | None:

@@ -46,7 +46,8 @@ class Outcome:
 
 @dataclass(slots=True)
 class Case:
-    """One cause, as far as it is known. ``group``: the suspect that slow pairs have in common.
+    """One cause, as far as it is known. ``group``: what slow pairs have in common, ``rivals``: what they have in common
+    nearly as well.
 
     ``meant``: the incident as it would be told if nothing were held back; ``blamed_us``: since when it blames the same.
     """
@@ -57,6 +58,7 @@ class Case:
     anomalies: dict[str, Anomaly] = field(default_factory=dict)
     faults: list[Suspect] = field(default_factory=list)
     group: tuple[Suspect, float] | None = None
+    rivals: tuple[tuple[Suspect, float], ...] = ()
     before: dict[str, Before] = field(default_factory=dict)
     opened: Incident | None = None
     meant: Incident | None = None

@@ -6,9 +6,9 @@ confidence = p x (1 - lapse) x (1 - young) x (1 - 0.3 unexplained), where
   Trains of one fault are not independent, so their nats count for less than their sum;
 - lapse: how often evidence misleads that comes from one kind of source only (trains, queues, counters, tables, devices,
   health), from two, from three. Independent kinds seldom mislead in the same direction;
-  A host that only its place speaks against may owe it to its software or settings, which probes can't tell apart;
+  a host all of whose cards are slow may owe it to its software or settings, which places can't tell apart;
 - young: ``YOUNG`` at the onset, falling with ``AGE_S``: what two seconds show may look different after ten;
-- unexplained: share of the case's ill pairs that do not depend on the component.
+- unexplained: share of the case's ill pairs that do not depend on the component, nor do their replies.
 
 The three constants are fitted to the campaign's reliability table, coarsely: they are lapses of kinds, not of cases.
 """
@@ -17,15 +17,19 @@ from __future__ import annotations
 
 from math import exp
 
+import numpy as np
+
+from localization.actions import hits_a_part
 from localization.heaps import Heap, suspect_of
 from localization.scene import Scene
+from localization.suspects import Suspect
 from schemas.instants import SECOND_US
 
 TEMPER = 1.5
 LAPSES = (0.08, 0.03, 0.02)
 YOUNG, AGE_S = 0.15, 5.0
 LESS = 0.3
-HOST_LAPSE = 0.25
+HOST_LAPSE = 0.4
 
 
 def weigh(heaps: list[Heap], other_nats: float) -> list[float]:
@@ -38,7 +42,8 @@ def weigh(heaps: list[Heap], other_nats: float) -> list[float]:
 def reliability(scene: Scene, heap: Heap, component: str) -> float:
     """By how much evidence like the heap's can be trusted to mean what it says."""
     lapse = LAPSES[min(len(heap.sources), len(LAPSES)) - 1]
-    if component.startswith("host:") and heap.sources <= {"underlay"}:
+    placed = component.startswith("host:") and heap.sources <= {"underlay"}
+    if placed and scene.case.symptom() == "high_latency" and not hits_a_part(scene, component):
         lapse = HOST_LAPSE
     age_s = max(0, scene.t_us - scene.onset_us) / SECOND_US
     young = YOUNG * exp(-age_s / AGE_S)
@@ -55,4 +60,17 @@ def _unexplained(scene: Scene, component: str) -> float:
     if not known:
         return 0.0
     parts = [{suspect_of(scene.topology, part) for part in scene.parts_of(pair, paths[pair])} for pair in known]
-    return sum(blamed not in each for each in parts) / len(known)
+    others = [pair for pair, each in zip(known, parts, strict=True) if blamed not in each]
+    return sum(not _may_come_back(scene, pair, blamed) for pair in others) / len(known)
+
+
+def _may_come_back(scene: Scene, pair: tuple[str, str], blamed: str) -> bool:
+    """Whether the replies of a pair's probes may lead over a link or switch."""
+    kind, _, name = blamed.partition(":")
+    if kind not in ("link", "switch"):
+        return False
+    watch = scene.store.watch
+    number = watch.routes.pair_index.get((min(pair), max(pair)))
+    routes = np.flatnonzero(watch.routes.pair == number)
+    suspect = Suspect("link" if kind == "link" else "switch", name)
+    return number is not None and watch.echo_chances(routes, suspect) is not None

@@ -23,7 +23,7 @@ from localization.suspects import Suspect
 from localization.topology import Topology
 
 Chances = dict[Suspect, float]
-PRIOR_PACKETS = 5.0
+PRIOR_ROUTES = 5.0
 UNKNOWN = -1
 ELSEWHERE = -2
 
@@ -35,6 +35,8 @@ def _ints() -> Ints:
 @dataclass(slots=True)
 class Echoes:
     """Chances by number of (leaf of the probed end, leaf of the prober); they begin anew with every map.
+
+    Where an end has several access links, the pair is of the RNICs themselves, and the links are chosen like others.
 
     ``share``: how much of the loss that replies should suffer is seen (0: this fabric's probes count one way only).
     By route number: ``leaves``, its pair of leaves, and ``first`` and ``last``, the access links of its replies.
@@ -65,6 +67,18 @@ class Echoes:
                     chance[at] = float(suspect in self.back[number])
         return chance
 
+    def ways(self, topology: Topology, table: Sequence[Route], route: int) -> Chances:
+        """All that replies to the probes of one route may cross, with the chance of each."""
+        if len(table) > len(self.leaves):
+            self._place(topology, table)
+        if route in self.back:
+            return dict.fromkeys(self.back[route], 1.0)
+        number = int(self.leaves[route])
+        found = dict(self.between[number]) if number != UNKNOWN else {}
+        names = list(self.ends)
+        ends = [int(at) for at in (self.first[route], self.last[route]) if at >= 0]
+        return found | {names[at]: 1.0 for at in ends}
+
     def forget_routes(self) -> None:
         """Routes have new numbers."""
         self.leaves, self.first, self.last, self.back = _ints(), _ints(), _ints(), {}
@@ -84,21 +98,30 @@ class Echoes:
         src, dst, _, _ = route
         near, far = topology.uplink(src), topology.uplink(dst)
         src_node, dst_node = topology.node_of(src), topology.node_of(dst)
-        if near is None or far is None or src_node is None or dst_node is None:
+        if src_node is None or dst_node is None:
+            return UNKNOWN, UNKNOWN, UNKNOWN
+        if topology.has_several_uplinks(src_node) or topology.has_several_uplinks(dst_node):
+            return self._between(topology, dst_node, src_node), UNKNOWN, UNKNOWN
+        if near is None or far is None:
             return UNKNOWN, UNKNOWN, UNKNOWN
         leaves = far.far_end(dst_node) or "", near.far_end(src_node) or ""
-        number = self.pairs.setdefault(leaves, len(self.pairs))
-        if number == len(self.between):
-            self.between.append(self._spread(topology, *leaves))
+        number = self._between(topology, *leaves)
         first, last = Suspect("direction", far.link, dst_node), Suspect("direction", near.link, leaves[1])
         return number, self._number(first), self._number(last)
+
+    def _between(self, topology: Topology, start: str, target: str) -> int:
+        """The number of a pair of nodes between which replies are spread."""
+        number = self.pairs.setdefault((start, target), len(self.pairs))
+        if number == len(self.between):
+            self.between.append(self._spread(topology, start, target))
+        return number
 
     def _number(self, end: Suspect) -> int:
         return self.ends.setdefault(end, len(self.ends))
 
-    def weigh(self, excess: float, expected: float) -> None:
-        """Learns ``share`` from routes that only replies lead over faults: excess losses, and those to expect."""
-        seen = (PRIOR_PACKETS * self.share + excess) / (PRIOR_PACKETS + expected)
+    def weigh(self, suffering: float, expected: float) -> None:
+        """Learns ``share`` from routes that only replies lead over faults: how many suffer, and how many should."""
+        seen = (PRIOR_ROUTES * self.share + suffering) / (PRIOR_ROUTES + expected)
         self.share = min(max(seen, 0.0), 1.0)
 
     def _spread(self, topology: Topology, start: str, target: str) -> Chances:

@@ -19,10 +19,11 @@ from localization.faults import Fault
 from localization.inference import infer
 from localization.likelihood import Sample
 from localization.modes import Modes
+from localization.passages import LEAST_CHANCE, passing_chances
 from localization.routes import sum_by_suspect
 from localization.scene import Scene
 from localization.search import rank, related
-from localization.suspects import Suspect, component_of
+from localization.suspects import Suspect, component_of, whole_cables
 from localization.watch import HEAVY_LOSS
 from schemas.diagnosis import Anomaly
 from schemas.ids import content_id
@@ -32,16 +33,21 @@ SLOW_BY_CHANCE = 1e-3
 SLOW = Modes(np.array([0.06, 0.12, 0.25, 0.5, 0.8, 0.97]), np.zeros(0))
 GROUP_NATS = 3.0
 RECENT_S = 10
+LIKE = 3.0
 EARLY_US = 5 * SECOND_US
 
 
 @dataclass(slots=True)
 class CaseBook:
-    """The live cases of a fabric, oldest first; ``merged``: cases that others have taken over, to be told off."""
+    """The live cases of a fabric, oldest first; ``merged``: cases that others have taken over, to be told off.
+
+    ``grouped``: the slow pairs of the last look for what they have in common.
+    """
 
     fabric: str
     cases: list[Case] = field(default_factory=list)
     merged: list[tuple[Case, Case]] = field(default_factory=list)
+    grouped: set[Ends] = field(default_factory=set)
 
     def start(self, what: str, onset_us: int, detected_us: int) -> Case:
         """A new case of ``what`` (a pair or a component). A case that began as the same may blame another by now."""
@@ -58,7 +64,7 @@ class CaseBook:
         for anomaly in second.anomalies.values():
             first.take(anomaly)
         first.faults = list(dict.fromkeys([*first.faults, *second.faults]))
-        first.group = first.group or second.group
+        first.group, first.rivals = (first.group, first.rivals) if first.group else (second.group, second.rivals)
         first.bad_us = max(first.bad_us, second.bad_us)
         first.next_check_us = 0
         self.cases.remove(second)
@@ -87,27 +93,41 @@ def _is_explained(case: Case, store: EvidenceStore, anomaly: Anomaly) -> bool:
     faults = [fault for fault in store.watch.faults if fault.suspect in case.faults]
     if any(_spreads(store, fault, anomaly) for fault in faults):
         return True
-    if case.group is not None and anomaly.symptom == "high_latency":
-        return touches(store, case.group[0], ends)
+    if case.group is not None and anomaly.symptom == "high_latency" and touches(store, case.group[0], ends):
+        return True
     if not case.firm or case.opened is None or case.opened.component is None or case.faults:
         return False
     scene = Scene(case, store, anomaly.t_us, [(anomaly.src, anomaly.dst)])
+    if _waits_there(scene, case.opened.component, anomaly):
+        return True
     own = set(scene.own_parts(anomaly.src)) | set(scene.own_parts(anomaly.dst))
     return case.opened.component in own
+
+
+def _waits_there(scene: Scene, component: str, anomaly: Anomaly) -> bool:
+    """Whether a slow pair's packets or replies may wait in the queue that a case blames, and it is deep again."""
+    kind, _, port = component.partition(":")
+    if kind not in ("port", "config") or anomaly.symptom != "high_latency":
+        return False
+    if passing_chances(scene, ends_of(anomaly)).get(port, 0.0) < LEAST_CHANCE:
+        return False
+    test = scene.store.queues.test(port, anomaly.onset_us, scene.t_us, scene.case.before)
+    return test is not None and test.deep
 
 
 def _spreads(store: EvidenceStore, fault: Fault, anomaly: Anomaly) -> bool:
     """Whether an anomaly that began while a fault lasted may come from it.
 
-    The pair's trains cross it; or, of packets lost on a fault that loses many, only their replies do: of a dead switch
-    in the middle every pair of the fabric may suffer so, whose own way leads around it.
+    The pair's trains cross it; or only their replies do: of a dead switch in the middle every pair of the fabric may
+    suffer so, whose own way leads around it. Then it may not lose much more than the fault makes packets lose.
     """
     ends, over_us = ends_of(anomaly), fault.over_us or anomaly.onset_us
     if not fault.since_us - EARLY_US <= anomaly.onset_us <= over_us + EARLY_US:
         return False
     if touches(store, fault.suspect, ends):
         return True
-    if anomaly.symptom == "high_latency" or fault.loss < HEAVY_LOSS:
+    lost = anomaly.observed.loss or 0.0
+    if anomaly.symptom == "high_latency" or (fault.loss < HEAVY_LOSS and lost > LIKE * fault.loss):
         return False
     table = store.watch.routes
     pair = table.pair_index.get(ends)
@@ -151,14 +171,15 @@ def own_faults(book: CaseBook, store: EvidenceStore) -> None:
 
 
 def _heir(book: CaseBook, store: EvidenceStore, fault: Fault) -> Case | None:
-    """The case whose blamed suspect this fault replaces, or is a part of, or contains."""
+    """The case whose blamed suspect or common part this fault replaces, or is a part of, or contains."""
     for case in book.cases:
         if any(suspect in fault.replaces for suspect in case.faults):
             case.faults = [suspect for suspect in case.faults if suspect not in fault.replaces] + [fault.suspect]
             case.next_check_us = 0
             return case
     for case in book.cases:
-        if any(related(store.watch, suspect, fault.suspect) for suspect in case.faults):
+        known = [*case.faults, *([case.group[0]] if case.group else [])]
+        if any(related(store.watch, suspect, fault.suspect) for suspect in known):
             case.faults.append(fault.suspect)
             case.next_check_us = 0
             return case
@@ -184,23 +205,34 @@ def _is_weak(case: Case) -> bool:
 
 
 def group_slow(book: CaseBook, store: EvidenceStore, t_us: int) -> None:
-    """Makes one case of slow pairs that have a part in common."""
-    weak = [case for case in book.cases if _is_weak(case) and case.symptom() == "high_latency"]
-    slow = {ends for case in weak for ends in case.ends()}
-    if len(slow) < 2:
+    """Makes one case of slow pairs that have a part in common; what more pairs have in common may be another part."""
+    loose = [case for case in book.cases if _is_loose(case) and case.symptom() == "high_latency"]
+    slow = {ends for case in loose for ends in case.ends()}
+    if len(slow) < 2 or slow == book.grouped:
         return
-    for suspect, nats in common_parts(store, slow, t_us):
-        mine = [case for case in weak if case in book.cases and all(touches(store, suspect, e) for e in case.ends())]
-        if len(mine) < 2:
+    book.grouped = slow
+    for suspect, nats, rivals in common_parts(store, slow, t_us):
+        mine = [case for case in loose if case in book.cases and all(touches(store, suspect, e) for e in case.ends())]
+        if len(mine) < 2 and not any(case.group for case in mine):
             continue
         whole = mine[0]
         for case in mine[1:]:
             whole = book.absorb(whole, case)
-        whole.group = (suspect, nats)
+        whole.group, whole.rivals, whole.next_check_us = (suspect, nats), rivals, 0
 
 
-def common_parts(store: EvidenceStore, slow: set[Ends], t_us: int) -> list[tuple[Suspect, float]]:
-    """Suspects that explain which pairs are slow and which are not, with nats over chance."""
+def _is_loose(case: Case) -> bool:
+    """Whether nothing but places speaks for its verdict: more slow pairs may show another place."""
+    if case.faults or not case.anomalies:
+        return False
+    said = case.meant
+    return _is_weak(case) or (case.group is not None and (said is None or said.issue in (None, "pcie_nic_error")))
+
+
+def common_parts(
+    store: EvidenceStore, slow: set[Ends], t_us: int
+) -> list[tuple[Suspect, float, tuple[tuple[Suspect, float], ...]]]:
+    """Suspects that explain which pairs are slow and which are not, with nats over chance, and their rivals'."""
     table = store.watch.routes
     seconds = store.watch.window.since(t_us - RECENT_S * SECOND_US)
     route = np.unique(np.concatenate([second.route for second in seconds])) if seconds else np.zeros(0, np.int64)
@@ -223,10 +255,13 @@ def common_parts(store: EvidenceStore, slow: set[Ends], t_us: int) -> list[tuple
         modes=SLOW,
         echo=lambda _: None,
         flown=lambda routes, _: np.zeros(len(routes), np.int64),
+        whole=np.array(whole_cables(store.topology, table.suspects), np.int64),
     )
     chance = log(len(np.unique(sample.members)))
     found = infer(sample, chance + GROUP_NATS, lambda suspect: rank(store.watch, suspect))
-    return [(table.suspects.all[pick.suspect], pick.gain - chance) for pick in found.picks]
+    names = table.suspects.all
+    rivals = [tuple((names[other], gain - chance) for other, gain in pick.rivals) for pick in found.picks]
+    return [(names[pick.suspect], pick.gain - chance, near) for pick, near in zip(found.picks, rivals, strict=True)]
 
 
 def _healthy(members: Ints, size: int) -> Floats:

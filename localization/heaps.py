@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from localization.cases import Clue
+from localization.suspects import is_only_access
 from localization.topology import Topology
 from schemas.diagnosis import IncidentKind, IssueId
 
@@ -66,6 +67,8 @@ def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]
         known = [key for key in parts if sum(clue.nats for clue in piles[key]) >= PART_NATS]
         if whole[0].startswith("rnic:") and not slow:
             known = [key for key in known if _explains_loss(piles[key])]
+        if whole[0].startswith("link:"):
+            known = [key for key in known if key[0].startswith("config:") or _warns(piles[key])]
         if not known or not location:
             continue
         best = max(known, key=lambda key: sum(clue.nats for clue in piles[key]))
@@ -81,10 +84,16 @@ def _explains_loss(clues: list[Clue]) -> bool:
     return any(clue.layer == "overlay" for clue in clues)
 
 
+def _warns(clues: list[Clue]) -> bool:
+    """Whether a device says itself what is wrong with it."""
+    return sum(clue.nats for clue in clues if clue.layer == "host") >= PART_NATS
+
+
 def is_part(topology: Topology, part: str, whole: str) -> bool:
     """Whether one component sits in another: software and settings in their host, settings in their switch or port.
 
     What is seen at an RNIC may as well sit in the software and the settings of its host: no probe tells them apart.
+    An RNIC with several links counts as a part of each: if it warns of itself, its link is not to blame.
     """
     if part == whole:
         return False
@@ -96,6 +105,8 @@ def is_part(topology: Topology, part: str, whole: str) -> bool:
         return kind in ("vswitch", "tunnel", "config") and name == scope
     if outer == "rnic" and kind in ("vswitch", "tunnel", "config") and name == scope.rpartition("/")[0]:
         return True
+    if outer == "link" and kind == "rnic":
+        return any(cable.link == scope for cable in topology.neighbours.get(name, ()))
     if kind != "config":
         return False
     cables = [topology.cables[scope]] if scope in topology.cables else topology.neighbours.get(scope, [])
@@ -104,21 +115,26 @@ def is_part(topology: Topology, part: str, whole: str) -> bool:
 
 
 def suspect_of(topology: Topology, component: str) -> str:
-    """What no train can tell apart: a port is its link, and an access link is its RNIC."""
+    """What no train can tell apart: a port is its link, and the only access link of an RNIC is the RNIC."""
     kind, _, name = component.partition(":")
     cable = topology.by_port.get(name) if kind == "port" else topology.cables.get(name) if kind == "link" else None
     if cable is None:
         return component
-    rnics = [node for node in (cable.node_a, cable.node_b) if topology.is_rnic(node)]
-    return f"rnic:{rnics[0]}" if rnics else f"link:{cable.link}"
+    if not is_only_access(topology, cable):
+        return f"link:{cable.link}"
+    return next(f"rnic:{node}" for node in (cable.node_a, cable.node_b) if topology.is_rnic(node))
 
 
 def name_of(heap: Heap) -> tuple[str, IssueId | None]:
     """Component and issue of a heap: the heaviest clue that knows the issue, else the heaviest.
 
-    Errors that a port counts are its cable's, whichever end of it is blamed otherwise.
+    Errors that a port counts are its cable's, whichever end of it is blamed otherwise. Of a cable whose losses have the
+    same issue as a port's own warning, the port is named.
     """
     informed = [clue for clue in heap.clues if clue.issue is not None]
     informed.sort(key=lambda clue: clue.source != "counters")
     best = informed[0] if informed else heap.clues[0]
+    ports = [clue for clue in informed if clue.issue == best.issue and clue.component.startswith("port:")]
+    if ports and best.component.startswith("link:") and best.source != "counters":
+        best = ports[0]
     return best.component, best.issue

@@ -12,6 +12,7 @@ from localization.links import usage_since
 from localization.scene import BEFORE_US, Scene, in_seconds, listing
 from localization.signatures import SIGNATURES, Signature
 from localization.suspects import Suspect
+from localization.topology import Cable
 from schemas.diagnosis import Evidence, IssueId, PassTest, TracePass
 from schemas.telemetry import DeviceEvent
 
@@ -85,6 +86,8 @@ def _weigh_event(scene: Scene, event: DeviceEvent, share: float, into: tuple[Out
     if signature is None or event.severity == "info":
         return
     component, issue = _meaning(scene, event, signature)
+    if component is None:
+        return
     nats = signature.nats * share
     if scene.case.symptom() not in signature.symptoms and scene.case.symptom() is not None:
         nats *= 0.5
@@ -97,8 +100,8 @@ def _weigh_event(scene: Scene, event: DeviceEvent, share: float, into: tuple[Out
     outcome.evidence.append(Evidence(topic="device-events", t_us=event.t_us, ref=ref, text=text))
 
 
-def _meaning(scene: Scene, event: DeviceEvent, signature: Signature) -> tuple[str, IssueId | None]:
-    """The component that an event is about, and the issue that it means there."""
+def _meaning(scene: Scene, event: DeviceEvent, signature: Signature) -> tuple[str | None, IssueId | None]:
+    """The component that an event is about (None: one of several, not known which), and the issue that it means."""
     kind, _, name = event.device.partition(":")
     if event.event == "port_down" and _is_remote(event):
         return _other_end(scene, event, name)
@@ -126,17 +129,28 @@ def _is_remote(event: DeviceEvent) -> bool:
     return event.values.get("fault") == "remote" or "remote fault" in event.text.lower()
 
 
-def _other_end(scene: Scene, event: DeviceEvent, name: str) -> tuple[str, IssueId | None]:
+def _other_end(scene: Scene, event: DeviceEvent, name: str) -> tuple[str | None, IssueId | None]:
     """Who is to blame when a port complains of its peer: an RNIC that says nothing of itself is dead altogether."""
-    cable = scene.topology.by_port.get(name) or next(iter(scene.topology.neighbours.get(name, [])), None)
+    cable = scene.topology.by_port.get(name) or _cut_uplink(scene, name)
     if cable is None:
-        return event.device, None
+        return (None if scene.topology.has_several_uplinks(name) else event.device), None
     near = name if name in (cable.node_a, cable.node_b) else name.rpartition("/")[0]
     far = cable.far_end(near) or near
     if not scene.topology.is_rnic(far):
         return f"port:{cable.port_of(far)}", "switch_port_down"
     told = any(e.device == f"rnic:{far}" and e.event == "port_down" for e in scene.store.events)
     return f"rnic:{far}", "rnic_port_down" if told else "rnic_hardware_failure"
+
+
+def _cut_uplink(scene: Scene, rnic: str) -> Cable | None:
+    """The link of an RNIC whose far end has failed: of several the one that is blamed, or whose far end warned."""
+    cables = scene.topology.neighbours.get(rnic, [])
+    if len(cables) < 2:
+        return cables[0] if cables else None
+    warned = {event.device for event in scene.store.events if event.event == "port_down"}
+    blamed = {suspect.name for suspect in scene.case.faults}
+    marked = [c for c in cables if c.link in blamed or f"port:{c.port_of(c.far_end(rnic) or rnic)}" in warned]
+    return marked[0] if len(marked) == 1 else None
 
 
 def _passes_others(scene: Scene, device: str) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 
 from localization.cases import Case
 from localization.evidence import EvidenceStore
-from localization.heaps import suspect_of
+from localization.heaps import is_part, suspect_of
 from localization.verdict import Verdict
 from schemas.diagnosis import Action, Incident, Symptom
 from schemas.envelope import Producer
@@ -115,7 +115,8 @@ def doubted(store: EvidenceStore, meant: Incident, now: Incident) -> Incident:
 def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
     """Whether the newer verdict replaces the older. One that knows the reason yields only to another that does.
 
-    A queue that was deep is a reason: that it is so no longer gives no part of the fabric away.
+    A queue that was deep is a reason: that it is so no longer gives no part of the fabric away. A reason that is
+    found in a part of what was blamed for none need not be as sure: it says why.
     """
     reasoned = before.issue is not None or (before.kind == "congestion" and now.kind == "network_fault")
     if now.component is None or before.component is None or (reasoned and now.issue is None):
@@ -123,6 +124,9 @@ def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
     same = suspect_of(store.topology, now.component) == suspect_of(store.topology, before.component)
     if same and now.kind == before.kind:
         return now.issue != before.issue or now.confidence >= before.confidence
+    blamed = suspect_of(store.topology, before.component)
+    if before.issue is None and now.issue is not None and is_part(store.topology, now.component, blamed):
+        return now.confidence > EVEN
     return now.confidence >= before.confidence - SLACK
 
 

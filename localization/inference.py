@@ -74,7 +74,7 @@ def _collect(
 
     ``begun``: picks that are taken already, and what they were worth.
     """
-    (penalty, barred), (picks, worth) = bar, begun
+    (penalty, barred), (picks, worth) = (bar[0], set(bar[1])), begun
     level = fit_level(sample, picks, 1.0)
     while len(picks) < MOST_FAULTS:
         p = explained(sample, picks, level)
@@ -82,10 +82,39 @@ def _collect(
         pick = _best(sample, found, p, (penalty, barred | {pick.suspect for pick in picks}), rank)
         if pick is None:
             break
-        worth += pick.gain + float(sample.prior[pick.suspect]) - penalty
-        picks, level = refine(sample, [*picks, pick], level)
+        added = _add(sample, picks, pick, (level, penalty))
+        if added is None:
+            barred.add(pick.suspect)
+            continue
+        worth += added[1]
+        picks, level = refine(sample, added[0], level)
     picks, level = _prune(sample, picks, level, penalty)
     return picks, level, worth
+
+
+def _add(sample: Sample, picks: list[Pick], pick: Pick, bar: tuple[float, float]) -> tuple[list[Pick], float] | None:
+    """The picks with a new one, and what it is worth; None: it is of a cable that is picked, and adds nothing to that.
+
+    A cable is never two faults: if one direction is picked, the whole takes its place if it explains more than the one
+    direction, or than both. ``bar``: level of the background, and penalty.
+    """
+    level, penalty = bar
+    whole = int(sample.whole[pick.suspect])
+    kin = [other for other in picks if sample.whole[other.suspect] == whole]
+    worth = pick.gain + float(sample.prior[pick.suspect]) - penalty
+    if not kin:
+        return [*picks, pick], worth
+    if any(other.suspect == whole for other in kin):
+        return None
+    rest = [other for other in picks if other not in kin]
+    p = explained(sample, rest, level)
+    both = fit_best(sample, p, whole, gains(sample, p, np.array([whole])))
+    before = sum(other.gain + float(sample.prior[other.suspect]) - penalty for other in kin)
+    opposite = pick.suspect != whole
+    together = both.gain + float(sample.prior[whole]) - penalty
+    if together > before + (worth if opposite else 0.0):
+        return [*rest, both], together - before
+    return ([*picks, pick], worth) if opposite else None
 
 
 def _best(sample: Sample, found: Gains, p: Floats, bar: tuple[float, set[int]], rank: Rank) -> Pick | None:
@@ -151,7 +180,8 @@ def _with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[fl
     p = explained(sample, picks[:number] + picks[number + 1 :], level)
     found = gains(sample, p, tried)
     near = np.argsort(-(found.best + sample.prior), kind="stable")[:FINALISTS].tolist()
-    others = [fit_best(sample, p, suspect, found) for suspect in near if suspect != pick.suspect]
+    near = [suspect for suspect in near if sample.whole[suspect] != sample.whole[pick.suspect]]
+    others = [fit_best(sample, p, suspect, found) for suspect in near]
     floor = pick.gain + float(sample.prior[pick.suspect]) - RIVAL_NATS
     rivals = [(each.suspect, each.gain) for each in others if each.gain + float(sample.prior[each.suspect]) >= floor]
     return replace(pick, rivals=tuple(sorted(rivals, key=lambda rival: (-rival[1], rival[0]))))

@@ -157,7 +157,7 @@ def _unite_hosts(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Verdi
         whole = near[0]
         for case in near[1:]:
             whole = book.absorb(whole, case)
-        whole.group = Suspect("host", host), GROUP_NATS
+        whole.group, whole.rivals = (Suspect("host", host), GROUP_NATS), ()
         grown.append(whole)
     return grown
 

@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
-from localization.modes import MOST_LOSS, Modes, misfit
+from localization.modes import MOST_LOSS, Modes, freedom, misfit
 
 MOST_FAULTS = 32
 BACKGROUND_LOSSES = 20.0
@@ -53,7 +53,8 @@ class Sample:
     ``sent``, ``lost``, ``base`` (background loss). Of those without a loss: ``against`` (seconds x suspects x
     modes, nats). ``expected``: lost packets that the background predicts for all. ``prior``: nats per suspect.
     ``echo``: gives, per lossy train, the chance that its replies cross a suspect; None: that of no train.
-    ``flown``: gives the number of trains on each of some routes from a second on.
+    ``flown``: gives the number of trains on each of some routes from a second on. ``whole``: per suspect, the one that
+    is the same cable in both directions (itself, if it is no direction).
     """
 
     second: Ints
@@ -69,6 +70,7 @@ class Sample:
     modes: Modes
     echo: Callable[[int], Floats | None]
     flown: Callable[[Ints, int], Ints]
+    whole: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +114,16 @@ def explained(sample: Sample, picks: list[Pick], level: float) -> Floats:
     """Loss of each lossy train that background (times ``level``) and picks explain. A fault begins within a second,
     and a second's messages reach back over the one before: what its trains lost in the ``EDGE_S`` seconds before
     its onset is its own as well, whatever the share, and so is everything that an erratic fault's trains have lost.
-    A train whose replies may cross the fault loses by it to the degree that this fits it better.
+    A train whose replies may cross the fault loses by it to the degree that this fits it better; over a link that loses
+    both ways it may lose twice.
     """
     survives = 1.0 - np.where(sample.base < 0.5, np.minimum(sample.base * level, 0.5), sample.base)
     for pick in picks:
         on = crossing(sample, pick.suspect, pick.since)
         edge = crossing(sample, pick.suspect, pick.since - EDGE_S) & ~on
         own = edge | on if pick.erratic else edge
-        survives = _survives_echo(sample, survives, pick, on | edge)
         survives = np.where(on, survives * (1.0 - pick.loss), survives)
+        survives = _survives_echo(sample, survives, pick, own)
         survives = np.where(own, 1.0 - sample.lost / sample.sent * MOST_LOSS, survives)
     return np.asarray(np.clip(1.0 - survives, 1e-12, MOST_LOSS))
 
@@ -169,7 +172,8 @@ def echoed(counts: tuple[Floats, Floats], survives: Floats, fault: Losing) -> tu
     by_fault = survived / (lost + survived) if fault.erratic else survives * (1.0 - fault.loss)
     without = misfit(lost, survived, np.clip(1.0 - survives, 1e-12, MOST_LOSS))
     through = misfit(lost, survived, np.clip(1.0 - by_fault, 1e-12, MOST_LOSS))
-    return np.asarray(by_fault), without - through + float(np.log(fault.hit))
+    free = freedom(lost + survived) if fault.erratic else 0.0
+    return np.asarray(by_fault), without - through - free + float(np.log(fault.hit))
 
 
 def worth_trying(sample: Sample) -> Ints:

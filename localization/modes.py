@@ -5,7 +5,8 @@ than ``MOST_NATS``: packets of one train are not independent, and e^-10 is about
 through, for a reason that no model knows.
  Steady, with loss q: trains that cross the component lose p + q - pq; what they gain is the misfit that goes away.
 Erratic, hitting a share h of trains (a port that flaps, a buffer that overflows now and then): a lossy train that
-was hit misfits no more, at ln(1/h) nats; every other train costs ln(1/(1-h)).
+was hit misfits no more, at ln(1/h) nats and the price of a free parameter (``freedom``), without which any fault that
+loses steadily would look like two; every other train costs ln(1/(1-h)).
 """
 
 from __future__ import annotations
@@ -72,8 +73,14 @@ class Modes:
         """What lossy trains say for each hypothesis on top of a loss ``p``, trains x hypotheses, nats."""
         before = misfit(lost, survived, p)
         steady = [before - misfit(lost, survived, 1.0 - (1.0 - p) * (1.0 - loss)) for loss in self.loss.tolist()]
-        erratic = [np.maximum(before + np.log(hit), np.log1p(-hit)) for hit in self.hit.tolist()]
+        free = before - freedom(lost + survived)
+        erratic = [np.maximum(free + np.log(hit), np.log1p(-hit)) for hit in self.hit.tolist()]
         return np.stack([*steady, *erratic], axis=1)
+
+
+def freedom(packets: Floats) -> Floats:
+    """What it costs to let a train lose whatever share it likes, nats: that of the Krichevsky-Trofimov estimator."""
+    return np.asarray(np.maximum(0.5 * np.log(np.pi / 2.0 * packets), 0.0))
 
 
 def misfit(lost: Floats, survived: Floats, p: Floats) -> Floats:

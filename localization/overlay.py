@@ -4,7 +4,8 @@ The forwarding chain of each pair is replayed, both directions, through the newe
 ``vswitch:`` -> ``tunnel:`` -> ``rnic:`` -> fabric -> ``rnic:`` -> ``tunnel:`` -> ``vswitch:`` -> ``vif:<dst>``. A row
 without a next hop drops, a place seen twice is a loop, a tunnel that ends at another RNIC is wrong: blame there. A
 missing row is a broken chain only at the source's side of the probed direction, since packets that never arrive make no
-rows, and only in a snapshot from after the onset, since idle rules age out. An RNIC that lacks a row is the boundary
+rows, and only in a snapshot from after the onset that was taken while the pair was probed, since idle rules age out. An
+RNIC that lacks a row is the boundary
 pass's matter.
 """
 
@@ -16,6 +17,7 @@ from localization.cases import Clue, Outcome
 from localization.flows import Row, Table
 from localization.scene import Scene, listing
 from schemas.diagnosis import Evidence, PassTest, TracePass, Verdict
+from schemas.instants import SECOND_US
 from schemas.telemetry import FlowEntry
 
 ASSUMPTION = "the physical network delivers every packet"
@@ -23,6 +25,7 @@ MOST_PAIRS = 16
 LONGEST = 16
 BROKEN_NATS = 8.0
 SOFTWARE_NATS = 4.0
+IN_USE_US = 5 * SECOND_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def _replay(scene: Scene, pair: tuple[str, str], probed: bool) -> Walk:
     ends = f"rnic:{source.host}/{source.rnic}", f"rnic:{target.host}/{target.rnic}"
     sender = scene.store.flows.rnic(source.host, source.rnic)
     here = _Place(f"vif:{pair[0]}", f"vswitch:{source.host}", f"tunnel:{source.host}")
-    fresh = near.complete_us >= scene.onset_us
+    fresh = near.complete_us >= scene.onset_us and _is_probed(scene, pair, near.complete_us)
     out = _walk_out(near, sender, pair, (here, ends), probed and fresh)
     if out.culprit is not None or out.result != "passes":
         return out
@@ -79,6 +82,14 @@ def _replay(scene: Scene, pair: tuple[str, str], probed: bool) -> Walk:
     return Walk(
         inside.result, inside.culprit, f"{out.detail} -> {inside.detail}", inside.row or out.row, out.not_offloaded
     )
+
+
+def _is_probed(scene: Scene, pair: tuple[str, str], t_us: int) -> bool:
+    """Whether the pair was probed in the moments before an instant: plans change, and rules outlive their use."""
+    table = scene.store.watch.routes
+    seconds = [s for s in scene.store.watch.window.seconds if t_us - IN_USE_US < s.t_us <= t_us + SECOND_US]
+    used = {int(number) for second in seconds for number in second.route}
+    return any(table.routes[number][:2] == pair for number in used)
 
 
 @dataclass(frozen=True, slots=True)

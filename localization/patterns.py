@@ -12,6 +12,7 @@ from itertools import pairwise
 from localization.faults import Fault, crossing_of
 from localization.likelihood import EDGE_S
 from localization.scene import Scene
+from localization.suspects import is_only_access
 from localization.topology import Topology
 from schemas.diagnosis import IssueId
 from schemas.instants import SECOND_US
@@ -87,7 +88,7 @@ def _is_access(topology: Topology, fault: Fault) -> bool:
     if fault.suspect.kind == "rnic":
         return True
     cable = topology.cables.get(fault.suspect.name)
-    return cable is not None and (topology.is_rnic(cable.node_a) or topology.is_rnic(cable.node_b))
+    return cable is not None and is_only_access(topology, cable)
 
 
 def _when_down(fault: Fault, on_access: bool) -> IssueId | None:

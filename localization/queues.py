@@ -22,6 +22,8 @@ TIMES = 3.0
 LEAST_BYTES = 4096
 LEAST_NATS = 6.0
 LEAST_SAMPLES = 5
+SURE_SAMPLES, SURE_US = 20, 15 * SECOND_US
+LATELY_US = 90 * SECOND_US
 LEAST_DURING = 3
 EARLY_US = 45 * SECOND_US
 """The first and the last samples of an anomaly are looked at: what has ended, or began later, is not averaged away."""
@@ -125,12 +127,16 @@ class Series:
 
 @dataclass(slots=True)
 class QueueStore:
-    """Queues by port ``<switch>/<port>``, each port with one or more of them. ``marks_at``: least depth with marks."""
+    """Queues by port ``<switch>/<port>``, each port with one or more of them. ``marks_at``: least depth with marks.
+
+    ``filled``: when a queue was last found deep, and what it had been before: one burst is not compared with another.
+    """
 
     keep_us: int
     marks_at: float = inf
     ports: dict[str, dict[str, Series]] = field(default_factory=dict)
     trimmed_us: int = 0
+    filled: dict[str, tuple[int, Before]] = field(default_factory=dict)
 
     def take(self, value: SwitchQueues) -> None:
         """Notes a message."""
@@ -169,12 +175,17 @@ class QueueStore:
             series = self.ports[port][queue]
             key = f"{port} {queue}"
             if key not in known:
-                known[key] = _before(series.depths(onset_us - self.keep_us, onset_us - SECOND_US))
+                last_us, before = self.filled.get(key, (-LATELY_US, Before(0, 0.0, inf)))
+                lately = onset_us <= last_us + LATELY_US
+                known[key] = before if lately else _before(series, onset_us, self.keep_us)
             begin_us = onset_us - SECOND_US
             spans = {(begin_us, min(now_us, onset_us + EARLY_US)), (max(begin_us, now_us - EARLY_US), now_us)}
-            tests += [_compare(port, series, known[key], span, self.marking_bytes) for span in sorted(spans)]
-        found = [test for test in tests if test is not None]
-        return max(found, key=lambda test: (test.deep, test.nats, test.upper)) if found else None
+            found = [_compare(port, series, known[key], span, self.marking_bytes) for span in sorted(spans)]
+            if any(test is not None and test.deep for test in found):
+                self.filled[key] = now_us, known[key]
+            tests += found
+        known_tests = [test for test in tests if test is not None]
+        return max(known_tests, key=lambda test: (test.deep, test.nats, test.upper)) if known_tests else None
 
     def grown(self, port: str, start_us: int, end_us: int) -> dict[str, int]:
         """Counters of a port that grew in (start, end], over all its queues (crc_errors and pfc are the port's)."""
@@ -185,7 +196,11 @@ class QueueStore:
         return total
 
 
-def _before(depths: list[int]) -> Before:
+def _before(series: Series, onset_us: int, keep_us: int) -> Before:
+    """What was before an onset, without the last ``SURE_US``: a queue may fill up some time before pairs fall ill."""
+    depths = series.depths(onset_us - keep_us, onset_us - SURE_US)
+    if len(depths) < SURE_SAMPLES:
+        depths = series.depths(onset_us - keep_us, onset_us - SECOND_US)
     if len(depths) < LEAST_SAMPLES:
         return Before(len(depths), 0.0, inf)
     median, upper = np.quantile(depths, [0.5, 1.0 - TAIL]).tolist()

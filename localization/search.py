@@ -11,12 +11,14 @@ from localization.faults import Fault, same_trouble
 from localization.inference import Explanation, infer, merge_links
 from localization.likelihood import Pick, Sample
 from localization.modes import MODES
-from localization.suspects import PRIOR_NATS, Suspect, component_of
+from localization.suspects import PRIOR_NATS, Suspect, component_of, whole_cables
 from localization.watch import HEAVY_LOSS, REVIEW_S, FabricWatch
 from schemas.instants import SECOND_US
 
 SLOWEST_LOOK_S = 16
 SLOWEST_REVIEW_S = 64
+LEAST_EXPOSED = 5.0
+"""A route is a whole witness once a fault would have taken so many packets from it, if its replies crossed it."""
 _RANK = list(PRIOR_NATS)
 
 
@@ -65,6 +67,7 @@ def sample_of(watch: FabricWatch) -> Sample:
         modes=MODES.only(tried),
         echo=cache(lambda suspect: watch.echo_chances(route, watch.routes.suspects.all[suspect])),
         flown=lambda routes, since: flown(watch, since)[routes],
+        whole=np.array(whole_cables(watch.topology, watch.routes.suspects), np.int64),
     )
 
 
@@ -86,13 +89,14 @@ def rank(watch: FabricWatch, suspect: int) -> tuple[int, str]:
 
 
 def _switch_links(watch: FabricWatch) -> dict[int, list[int]]:
-    """Suspects that are links of a switch, by the suspect that is the switch."""
+    """Suspects that are links of a switch, or of an RNIC with several, by the suspect that is the switch or RNIC."""
     touching: dict[int, list[int]] = {}
     table = watch.routes.suspects
     for number, suspect in enumerate(table.all):
         cable = watch.topology.cables.get(suspect.name) if suspect.kind in ("direction", "link") else None
         for node in (cable.node_a, cable.node_b) if cable else ():
-            switch = table.index.get(Suspect("switch", node))
+            several = watch.topology.has_several_uplinks(node)
+            switch = table.index.get(Suspect("rnic" if several else "switch", node))
             if switch is not None:
                 touching.setdefault(switch, []).append(number)
     return touching
@@ -118,24 +122,33 @@ def _fault(watch: FabricWatch, pick: Pick, t_us: int) -> Fault:
 
 
 def _weigh_replies(watch: FabricWatch, picks: list[Pick], level: float) -> None:
-    """Whether replies are lost on the faults, too: seen on routes that cross them, if at all, on the way back."""
+    """Whether replies are lost on the faults, too: seen on routes that cross them, if at all, on the way back.
+
+    Counted in routes: each comes back over a fault or does not, so all its trains together say no more than one thing.
+    """
     names, is_hop = watch.routes.suspects.all, watch.hops()
     inner = [pick for pick in picks if names[pick.suspect].kind in ("direction", "link", "switch")]
     if not inner:
         return
-    excess = expected = 0.0
+    size = len(watch.routes.routes)
+    back = [watch.crossed_back(np.arange(size), names[pick.suspect]) for pick in inner]
+    crosses = np.isin(watch.routes.members, [pick.suspect for pick in inner]).any(axis=1)
+    chance = np.where(crosses, 0.0, np.max(back, axis=0))
+    excess, exposed = np.zeros(size), np.zeros(size)
     begin = min(pick.since for pick in inner)
     for number, second in enumerate(watch.window.seconds[begin:], begin):
-        outside = ~np.isin(watch.routes.members[second.route], [pick.suspect for pick in picks]).any(axis=1)
-        route, sent, lost = second.route[outside], second.sent[outside], second.lost[outside]
-        chance = np.zeros(len(route))
-        for pick in [pick for pick in inner if pick.since <= number]:
-            chance = np.maximum(chance, pick.loss * pick.hit * watch.crossed_back(route, names[pick.suspect]))
-        some = chance > 0.0
-        base = level * watch.background.of_routes(watch.routes, route[some], is_hop)
-        excess += float((lost[some] - sent[some] * base).sum())
-        expected += float((sent[some] * chance[some]).sum())
-    watch.echoes.weigh(excess, expected)
+        took = [
+            (way > 0.0) * pick.loss * pick.hit for pick, way in zip(inner, back, strict=True) if pick.since <= number
+        ]
+        taken = np.where(crosses, 0.0, np.max(took, axis=0))
+        some = taken[second.route] > 0.0
+        route, sent = second.route[some], second.sent[some]
+        base = level * watch.background.of_routes(watch.routes, route, is_hop)
+        excess += np.bincount(route, second.lost[some] - sent * base, size)
+        exposed += np.bincount(route, sent * taken[route], size)
+    enough = np.maximum(exposed, LEAST_EXPOSED)
+    seen = np.clip(excess / enough, -1.0, 1.0)
+    watch.echoes.weigh(float(seen.sum()), float((chance * exposed / enough).sum()))
 
 
 def _packets(watch: FabricWatch, pick: Pick) -> tuple[int, int]:

@@ -3,7 +3,8 @@
 A suspect is a set of trains: those that cross one direction of a link, a link in either direction, a switch, an RNIC
 (its access link included, which no train can tell from it), or any RNIC of a host. Suspects are numbered as routes
 first use them, so only what is used is looked at. An interior link has a direction suspect for each way and one for
-both; an access link has its two directions, and its both-ways suspect is the RNIC.
+both, as has each access link of an RNIC with several (dual ToR); the both-ways suspect of an only access link is its
+RNIC.
 """
 
 from __future__ import annotations
@@ -101,15 +102,37 @@ def _walk(topology: Topology, start: str | None, path: tuple[str, ...]) -> list[
 
 def _cross(topology: Topology, cable: Cable, node: str, after: str) -> list[Suspect]:
     found = [Suspect("direction", cable.link, node)]
-    if not topology.is_rnic(node) and not topology.is_rnic(after):
+    if not is_only_access(topology, cable):
         found.append(Suspect("link", cable.link))
     found += [Suspect("switch", end) for end in (node, after) if not topology.is_rnic(end)]
     return found
 
 
+def is_only_access(topology: Topology, cable: Cable) -> bool:
+    """Whether a link is the only one of its RNIC: no train tells the two apart."""
+    return any(topology.is_rnic(end) and not topology.has_several_uplinks(end) for end in (cable.node_a, cable.node_b))
+
+
+def whole_cables(topology: Topology, table: SuspectTable) -> list[int]:
+    """Per suspect the number of the one that is the same cable both ways: itself, unless it is a direction of one."""
+    found = []
+    for number, suspect in enumerate(table.all):
+        cable = topology.cables.get(suspect.name) if suspect.kind == "direction" else None
+        whole = Suspect("link", suspect.name)
+        if cable is not None and is_only_access(topology, cable):
+            node = cable.node_a if topology.is_rnic(cable.node_a) else cable.node_b
+            whole = Suspect("rnic", node)
+        found.append(table.index.get(whole, number) if suspect.kind == "direction" else number)
+    return found
+
+
 def component_of(topology: Topology, suspect: Suspect) -> str:
-    """The component id to blame: what an RNIC sends badly is the RNIC's, what arrives badly at it is the link's."""
-    if suspect.kind == "direction" and topology.is_rnic(suspect.source):
+    """The component id to blame: what an RNIC sends badly is the RNIC's, what arrives badly at it is the link's.
+
+    If it sends badly over one of its links and well over the others, it is that link's, too.
+    """
+    sends = suspect.kind == "direction" and topology.is_rnic(suspect.source)
+    if sends and not topology.has_several_uplinks(suspect.source):
         return f"rnic:{suspect.source}"
     if suspect.kind in ("direction", "link"):
         return f"link:{suspect.name}"

@@ -128,12 +128,19 @@ class Topology:
         """Whether a node is an RNIC, not a switch."""
         return self.kinds.get(node) == "rnic"
 
+    def has_several_uplinks(self, node: str) -> bool:
+        """Whether a node is an RNIC with more than one access link (dual ToR)."""
+        return self.is_rnic(node) and len(self.neighbours.get(node, ())) > 1
+
     def uplink(self, endpoint: str) -> Cable | None:
-        """The access link of an endpoint: by its switch port, else the only cable of its RNIC."""
+        """The access link of an endpoint: by its switch port, else the only cable of its RNIC.
+
+        None where the RNIC has several: which of them a packet takes depends on its flow.
+        """
         found = self.endpoints.get(endpoint)
-        if found is None:
+        if found is None or self.has_several_uplinks(rnic_node(found)):
             return None
         if found.switch_port in self.by_port:
             return self.by_port[found.switch_port]
         cables = self.neighbours.get(rnic_node(found), [])
-        return cables[0] if len(cables) == 1 else None
+        return cables[0] if cables else None

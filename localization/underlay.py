@@ -16,6 +16,7 @@ from localization.faults import Fault
 from localization.heaps import suspect_of
 from localization.likelihood import SUPPORT_NATS
 from localization.links import LinkUse, usage_since
+from localization.passages import reply_ports
 from localization.patterns import corrupting_links, fault_link, issue_of
 from localization.queues import QueueTest
 from localization.scene import Scene, listing
@@ -49,9 +50,10 @@ def underlay_pass(scene: Scene) -> Outcome:
 def _queue_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None:
     """Queues on the pairs' paths (both ways: replies wait too) and at the ports of the blamed suspects."""
     store, ports = scene.store, _ports(scene)
-    found = [store.queues.test(port, scene.onset_us, scene.t_us, scene.case.before) for port in sorted(ports)]
+    back = reply_ports(scene, ports)
+    found = [store.queues.test(port, scene.onset_us, scene.t_us, scene.case.before) for port in sorted({*ports, *back})]
     known = [test for test in found if test is not None]
-    scene.deep = [test for test in known if test.deep and ports[test.port] >= SHARE]
+    scene.deep = [test for test in known if test.deep and (ports.get(test.port, 0.0) >= SHARE or test.port in back)]
     if not known:
         result = "not observed" if "switch-queues" not in store.seen_topics else "too few samples"
         detail = f"{len(ports)} switch ports on the way, none with enough samples before and since the onset"
@@ -64,7 +66,8 @@ def _queue_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None:
         Evidence(topic="switch-queues", t_us=scene.t_us, ref=f"port:{worst.port}", text=_queue_text(worst))
     )
     for test in scene.deep:
-        nats = min(QUEUE_NATS, test.nats) * ports[test.port]
+        nats = min(QUEUE_NATS, test.nats)
+        nats = nats * ports[test.port] if ports.get(test.port, 0.0) >= SHARE else nats + back[test.port]
         if test.uncontrolled or not any(each.uncontrolled for each in scene.deep):
             outcome.clues.append(_queue_clue(test, nats, _queue_text(test))._replace(source="queues"))
         if test.uncontrolled:
@@ -200,8 +203,12 @@ def _group_test(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[s
     text = f"{ill} ill pairs have {words_of(scene.topology, suspect)} in common, {nats:.1f} nats over chance"
     tests.append(PassTest(test="common part", result=f"{nats:.1f} nats", detail=text))
     issue: IssueId | None = "pcie_nic_error" if suspect.kind == "host" else None
-    shared = frozenset(port for port, share in _ports(scene).items() if share >= 1.0)
+    ports = _ports(scene)
+    shared = frozenset([port for port, share in ports.items() if share >= 1.0]) | set(reply_ports(scene, ports))
     _blame(scene, outcome, suspect, (min(MOST_NATS, nats), text), issue, shared)
+    for rival, gain in scene.case.rivals:
+        text = f"they have {words_of(scene.topology, rival)} in common nearly as well"
+        _blame(scene, outcome, rival, (min(MOST_NATS, nats) - (nats - gain), text), None, shared)
     return [words_of(scene.topology, suspect)]
 
 

@@ -88,6 +88,7 @@ def sample(faulty: set[int], loss: float, routes: int = 60, seed: int = 1) -> Sa
         modes=MODES,
         echo=lambda _: None,
         flown=lambda routes, since: np.full(len(routes), 20 - since),
+        whole=np.arange(12),
     )
 
 
@@ -110,6 +111,7 @@ def test_what_rests_on_one_pair_is_not_blamed() -> None:
         modes=MODES,
         echo=whole.echo,
         flown=whole.flown,
+        whole=whole.whole,
     )
     found = infer(quiet, 12.0, lambda suspect: (0, str(suspect)))
     assert found.picks == []

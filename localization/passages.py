@@ -1,0 +1,51 @@
+"""Which queues may the pairs' replies have waited in? A probe is slow also when its reply is, which nobody traces.
+
+Of a pair whose own packets pass a port this is sure; else the chance is that any of its routes' replies does
+(``localization.echoes``). That all pairs' replies pass one port costs the sum of ln(chance): the nats by which a deep
+queue there says less than one on the way out.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+
+from localization.scene import Scene
+
+LEAST_CHANCE = 0.02
+DEAREST_NATS = -5.0
+
+
+def reply_ports(scene: Scene, forward: dict[str, float]) -> dict[str, float]:
+    """Ports that every pair's packets or replies may wait in, with what that assumption costs, nats (negative).
+
+    ``forward``: share of the pairs whose own packets pass a port; ports that all pass are left out.
+    """
+    if scene.case.symptom() != "high_latency":
+        return {}
+    chances = [passing_chances(scene, ends) for ends in sorted({(min(pair), max(pair)) for pair in scene.pairs})]
+    found: dict[str, float] = {}
+    for port in set.intersection(*[set(each) for each in chances]) if chances else ():
+        cost = sum(log(each[port]) for each in chances)
+        if DEAREST_NATS <= cost < 0.0 and forward.get(port, 0.0) < 1.0:
+            found[port] = cost
+    return found
+
+
+def passing_chances(scene: Scene, ends: tuple[str, str]) -> dict[str, float]:
+    """Egress ports of switches on a pair's ways, there and back, with the chance that some of its probes wait there."""
+    watch, topology = scene.store.watch, scene.topology
+    table = watch.routes
+    number = table.pair_index.get(ends)
+    missed: dict[str, float] = {}
+    for route in np.flatnonzero(table.pair == number).tolist() if number is not None else ():
+        ways = watch.echoes.ways(topology, table.routes, route) | {
+            table.suspects.all[at]: 1.0 for at in table.members[route].tolist() if at >= 0
+        }
+        for suspect, chance in ways.items():
+            cable = topology.cables.get(suspect.name)
+            if suspect.kind == "direction" and cable is not None and not topology.is_rnic(suspect.source):
+                port = cable.port_of(suspect.source)
+                missed[port] = missed.get(port, 1.0) * (1.0 - min(chance, 1.0))
+    return {port: 1.0 - left for port, left in missed.items() if 1.0 - left >= LEAST_CHANCE}

@@ -1,0 +1,209 @@
+"""One cause is one incident, and the right one: no second fault is invented for what a first one explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from localization.echoes import PRIOR_ROUTES, Echoes
+from localization.inference import infer
+from localization.likelihood import Sample
+from localization.modes import MODES
+from localization.queues import LATELY_US, SURE_US, Before, QueueStore
+from schemas.diagnosis import Incident
+from schemas.envelope import Message
+from schemas.instants import SECOND_US
+from schemas.telemetry import FlowEntry, QueueColumns, SwitchQueues
+from tests.small_fabric import (
+    BEGIN_US,
+    WELL,
+    Effect,
+    Suffers,
+    by_time,
+    endpoint,
+    endpoint_map,
+    envelope,
+    event,
+    fabric_map,
+    health,
+    incidents,
+    links_of,
+    probe_results,
+    queues,
+    run,
+)
+from tests.small_tables import Tables
+
+
+def history(seconds: int, effect: Effect, *more: Sequence[Message]) -> list[Incident]:
+    messages: list[Message] = [fabric_map(), endpoint_map(), *probe_results(seconds, effect)]
+    return incidents(run(by_time([*messages, *(message for part in more for message in part)])))
+
+
+def last(history: list[Incident]) -> list[Incident]:
+    """The last word on each incident."""
+    return list({incident.incident: incident for incident in history}.values())
+
+
+@pytest.mark.parametrize("loss", [0.01, 0.03, 0.2])
+def test_a_steady_loss_that_is_known_leaves_nothing_for_an_erratic_fault(loss: float) -> None:
+    lost = np.random.default_rng(4).binomial(200, loss, 400).astype(np.float64)
+    lost = lost[lost > 0]
+    said = MODES.say(lost, 200.0 - lost, np.full(len(lost), loss))
+    assert said[:, len(MODES.loss) :].sum(axis=0).max() < 0.0
+
+
+def both_ways(loss_back: float) -> Sample:
+    """Suspects 0 and 1 are the directions of cable 2: trains cross one of them each, and the cable; 3 is elsewhere."""
+    draw, count = np.random.default_rng(5), 600
+    way = np.arange(count) % 3
+    members = np.array([[0, 2], [1, 2], [3, -1]])[way]
+    lost = draw.binomial(200, np.array([0.05, loss_back, 1e-4])[way])
+    second, route = np.arange(count) // 30, np.arange(count) % 30
+    against = np.zeros((20, 4, MODES.size))
+    for n in np.flatnonzero(lost == 0).tolist():
+        against[second[n], members[n][members[n] >= 0]] += MODES.against(np.array([200]))[0]
+    some = lost > 0
+    return Sample(
+        second=second[some],
+        members=members[some],
+        route=route[some],
+        pair=route[some],
+        sent=np.full(int(some.sum()), 200.0),
+        lost=lost[some].astype(np.float64),
+        base=np.full(int(some.sum()), 1e-4),
+        against=against,
+        expected=200 * count * 1e-4,
+        prior=np.zeros(4),
+        modes=MODES,
+        echo=lambda _: None,
+        flown=lambda routes, since: np.full(len(routes), 20 - since),
+        whole=np.array([2, 2, 2, 3]),
+    )
+
+
+@pytest.mark.parametrize("loss_back", [1e-4, 0.01, 0.05])
+def test_a_cable_is_a_direction_or_both_or_the_whole_but_never_the_whole_and_a_direction(loss_back: float) -> None:
+    found = infer(both_ways(loss_back), 12.0, lambda suspect: (0, str(suspect)))
+    assert {pick.suspect for pick in found.picks} == ({0} if loss_back < 1e-3 else {0, 1} if loss_back < 0.05 else {2})
+
+
+def test_what_replies_suffer_is_learned_from_routes_not_from_packets() -> None:
+    echoes = Echoes()
+    echoes.weigh(0.0, 1.0)  # one route in vain, however many packets it lost
+    assert echoes.share == pytest.approx(PRIOR_ROUTES / (PRIOR_ROUTES + 1.0))
+    for _ in range(10):
+        echoes.weigh(0.0, 20.0)
+    assert echoes.share < 0.01
+
+
+def test_slow_pairs_of_two_hosts_are_the_one_that_more_of_them_share() -> None:
+    """At first only what goes between hosts 2 and 3 is slow; then all of host 3, so it is not host 2's."""
+
+    def slow(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        ends = {src[:3], dst[:3]}
+        hit = (second > 30 and ends == {"c2/", "c3/"}) or (second > 38 and "c3/" in ends)
+        return Suffers(rtt=6.0) if hit else WELL
+
+    told = last(history(80, slow, health(80), queues(80)))
+    (incident,) = [each for each in told if each.state != "resolved"]  # what was told first may have been merged
+    assert incident.component == "host:h3"
+
+
+def test_a_host_whose_cards_are_all_slow_for_no_known_reason_stays_in_use() -> None:
+    def slow(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        return Suffers(rtt=6.0) if second > 30 and ("c3/" in src or "c3/" in dst) else WELL
+
+    told = history(90, slow, health(90), queues(90))
+    assert told[-1].component == "host:h3"
+    assert {incident.action.kind for incident in told} == {"none"}
+    known = history(90, slow, health(90), queues(90), [event(32.0, "host:h3", "pcie_degraded")])
+    assert (known[-1].issue, known[-1].action.kind) == ("pcie_nic_error", "quarantine")
+
+
+def test_queues_that_only_replies_wait_in_are_congestion() -> None:
+    """Probes from host 0 to others come back through spine 1 although they went through spine 0."""
+    port = "spine-1/leaf-0-0"
+
+    def slow(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        hit = src == endpoint(0, 0) and dst in (endpoint(2, 0), endpoint(4, 0))
+        return Suffers(rtt=6.0) if second > 30 and hit else WELL
+
+    assert all("u-0-0-1" not in links_of((0, 0), (host, 0)) for host in (2, 4))
+    deep: list[Message] = list(queues(70, lambda at, second: 900_000 if at == port and second > 30 else 0))
+    (incident,) = last(history(70, slow, deep))
+    assert (incident.kind, incident.component) == ("congestion", f"port:{port}")
+    (other,) = last(history(70, slow, queues(70)))
+    assert other.kind != "congestion"
+
+
+def depths(values: list[int], start: int) -> SwitchQueues:
+    t_us = tuple(BEGIN_US + (start + n) * SECOND_US for n in range(len(values)))
+    column = QueueColumns(port="1", queue=3, t_us=t_us, depth_bytes=tuple(values))
+    return SwitchQueues(**envelope("q", float(start + len(values)), start), switch="s", ports=(column,))
+
+
+def test_a_queue_that_filled_up_before_the_pairs_fell_ill_is_deep() -> None:
+    store, early = QueueStore(600 * SECOND_US), SURE_US // SECOND_US - 2
+    store.take(depths([1000 + 10 * (n % 7) for n in range(60)] + [300_000] * (early + 20), start=0))
+    onset_us = BEGIN_US + (60 + early) * SECOND_US
+    test = store.test("s/1", onset_us, onset_us + 20 * SECOND_US, {})
+    assert test is not None and test.deep
+
+
+def test_a_burst_is_compared_with_what_was_before_the_last_one() -> None:
+    store = QueueStore(600 * SECOND_US)
+    store.take(depths([1000] * 60 + [300_000] * 20 + [1000] * 20 + [300_000] * 20, start=0))
+    first, second = BEGIN_US + 60 * SECOND_US, BEGIN_US + 100 * SECOND_US
+    known: dict[str, Before] = {}
+    assert store.test("s/1", first, first + 20 * SECOND_US, known).deep  # type: ignore[union-attr]
+    assert store.test("s/1", second, second + 20 * SECOND_US, {}).deep  # type: ignore[union-attr]
+    much_later = QueueStore(
+        600 * SECOND_US, ports=store.ports, filled={"s/1 3": (first - 2 * LATELY_US, known["s/1 3"])}
+    )
+    assert not much_later.test("s/1", second, second + 20 * SECOND_US, {}).deep  # type: ignore[union-attr]
+
+
+def test_a_rule_that_aged_out_after_the_last_probe_breaks_no_chain() -> None:
+    """The pair is probed no more from second 36 on, and its rules are gone from second 44 on."""
+    pair = endpoint(0, 0), endpoint(4, 0)
+
+    def cut(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        if (src, dst) != pair:
+            return WELL
+        return replace_silent(second > 36, Suffers(loss=1.0) if second > 30 else WELL)
+
+    def gone(second: int, table: str, row: FlowEntry) -> FlowEntry | None:
+        return (
+            None if second >= 44 and (row.src, row.dst) == pair and row.at.startswith(("vif:c0", "vswitch:h0")) else row
+        )
+
+    told = history(75, cut, queues(75), Tables(75, gone).messages())
+    assert all(incident.component is None for incident in told)
+
+
+def replace_silent(silent: bool, suffers: Suffers) -> Suffers:
+    return Suffers(silent=True) if silent else suffers
+
+
+def test_a_part_s_reason_needs_less_than_a_rival_without_one() -> None:
+    from localization.evidence import new_evidence
+    from localization.incidents import settle_on
+    from localization.parameters import LocalizationParameters
+
+    store = new_evidence("f", LocalizationParameters())
+    store.topology.take_fabric(fabric_map())
+    deep: list[Message] = list(queues(70, lambda at, second: 900_000 if at == "leaf-1-0/up0" and second > 30 else 0))
+
+    def slow(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        return Suffers(rtt=6.0) if second > 30 and "u-1-0-0" in path else WELL
+
+    before = replace(history(70, slow, deep)[-1], confidence=0.9)
+    issue = "congestion_control_misconfiguration"
+    reason = replace(before, kind="network_fault", component="config:leaf-1-0/up0", issue=issue, confidence=0.7)
+    elsewhere = replace(reason, component="config:leaf-2-0/up0")
+    assert settle_on(store, before, reason).component == "config:leaf-1-0/up0"
+    assert settle_on(store, before, elsewhere).component == before.component
