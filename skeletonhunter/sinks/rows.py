@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from skeletonhunter.sinks import diagnosis_rows, map_rows, measurement_rows, state_rows
+from skeletonhunter.sinks import alert_rows, diagnosis_rows, map_rows, measurement_rows, state_rows
 from skeletonhunter.sinks.columns import Batch
 from skeletonhunter.sinks.received import Received
 
@@ -19,6 +19,7 @@ Frames = dict[str, pl.DataFrame]
 
 _BUILDERS: dict[str, Callable[[Batch], Frames]] = {
     "agent-health": state_rows.agent_health,
+    "alert-deliveries": alert_rows.alert_deliveries,
     "anomalies": diagnosis_rows.anomalies,
     "device-events": state_rows.device_events,
     "endpoint-map": map_rows.endpoint_map,
