@@ -77,7 +77,6 @@ def replay(
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.recordings.manifest import RecordingError
     from skeletonhunter.recordings.reader import Recording
-    from skeletonhunter.replaying.coverage import out_of_coverage
     from skeletonhunter.replaying.parameter_changes import ParameterError, changes
     from skeletonhunter.replaying.request import ReplayError
     from skeletonhunter.replaying.summary import outcome_as_json, render_outcome
@@ -95,7 +94,6 @@ def replay(
         settings = _settings(config, flags | changes(settings_tried or ()))
         with Recording(recording, settings.recordings) as opened:
             outcome = _run(engine, opened, settings, speed_of(speed), (kafka, clickhouse))
-            outcome.out_of_coverage = out_of_coverage(opened, outcome.incidents())
             name = opened.manifest.name
     except (ParameterError, RecordingError, ReplayError, SettingsError) as error:
         raise InputError(str(error)) from error
@@ -122,6 +120,7 @@ def _run(
     engine: ReplayEngine, recording: Recording, settings: Settings, speed: float | None, asked: tuple[str | None, ...]
 ) -> ReplayOutcome:
     from skeletonhunter.cli.printing import progress_bar
+    from skeletonhunter.replaying.coverage import out_of_coverage
     from skeletonhunter.replaying.request import ReplayRequest
 
     if engine is ReplayEngine.kafka:
@@ -129,7 +128,9 @@ def _run(
     else:
         from skeletonhunter.replaying.local import replay_in_process as run
     with progress_bar(f"replaying {recording.manifest.name}", recording.count) as progress:
-        return run(ReplayRequest(recording, settings, speed, asked[0], asked[1], progress))
+        outcome = run(ReplayRequest(recording, settings, speed, asked[0], asked[1], progress))
+    outcome.out_of_coverage = out_of_coverage(recording, outcome.incidents())
+    return outcome
 
 
 def _write(path: Path, incidents: list[Incident]) -> None:
