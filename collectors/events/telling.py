@@ -19,6 +19,8 @@ from collectors.observing import Now, Observed
 
 MOST = 120
 MINUTE_US = 60 * SECOND_US
+LINKLESS = ("host:", "container:")
+"""A link that is told of one of these is of a card that nobody knows: it must not accuse the host."""
 
 
 def _device(notice: Notice, devices: Devices) -> str | None:
@@ -56,7 +58,7 @@ class Teller:
 
     def _fact(self, device: str, notice: Notice, t_us: int) -> Observed:
         severity, code = notice.severity, notice.code
-        if not self._links and code in ("port_down", "port_up") and device.startswith("rnic:"):
+        if code in ("port_down", "port_up") and device.startswith(LINKLESS if self._links else (*LINKLESS, "rnic:")):
             severity, code = "info", "carrier"
         elif code == "port_down" and device.startswith((f"port:{self._devices().host}/", "rnic:")):
             severity = "error" if device.startswith("rnic:") or "/ib" in device else "warning"

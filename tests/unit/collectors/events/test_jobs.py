@@ -12,7 +12,8 @@ from collectors.events.classifying import classify
 from collectors.events.framing import parse_line
 from collectors.events.job_times import EARLY_S, JobTimes
 from collectors.events.notices import Notice
-from tests.unit.collectors.events.hosts import NEW_YEAR_US, NOW, text
+from collectors.events.telling import Teller
+from tests.unit.collectors.events.hosts import NEW_YEAR_US, NOW, devices, text
 
 
 def notice(line: str) -> Notice | None:
@@ -95,6 +96,14 @@ def test_cause_and_consequence_in_jobs(line: str, code: str | None, severity: st
     assert (found.code if found else None) == code
     if found is not None:
         assert found.severity == severity and meaning in str(found.values.get("meaning", ""))
+
+
+def test_a_port_that_no_card_of_this_host_has_accuses_nobody() -> None:
+    words = "NCCL WARN NET/IB : {}:1 Got async event : port error"
+    named, foreign = (job_notice(words.format(card)) for card in ("mlx5_1", "mlx5_7"))
+    facts = Teller("log", devices).tell([(named, None), (foreign, None)], NOW)
+    told = [(fact.fields["device"], fact.fields["event"], fact.fields["severity"]) for fact in facts]
+    assert told == [("rnic:h1/mlx5_1", "port_down", "error"), ("host:h1", "carrier", "info")]
 
 
 def test_a_line_of_pytorch_has_a_time_without_a_year() -> None:
