@@ -1,12 +1,12 @@
 """Which component is a PCI address, a network device or a bridge? RNICs by all the names that log lines use for them.
 
-Read from ``<sys>/class/infiniband/<rnic>/device`` (a link into the PCI tree: its last part is the RNIC's address,
-those before are the bridges above it), its ``net`` folder, and the network devices that are enslaved to one of those
-(a bond has one RDMA device over two wires). Bridges above several RNICs belong to the host, not to one of them. A
-device without a PCI address (rxe) is known by its network device (``parent``).
+Read from ``<sys>/class/infiniband/<rnic>/device`` (a link into the PCI tree: its last part is the RNIC's address, those
+before are the bridges above it), its ``net`` folder, and the network devices that are enslaved to one of those (a bond
+has one RDMA device over two wires). Bridges above several RNICs belong to the host, not to one of them. A device
+without a PCI address (rxe) is known by its network device (``parent``).
 
-A network device that is no RNIC's is ``port:<host>/<name>``: its faults are told, but the management network of a host
-is not on the way of RDMA, and must not accuse the host. Cost: some twenty files for each RNIC.
+A card that is no RNIC is ``port:<host>/<network device>``: its faults are told, but the management network of a host is
+not on the way of RDMA, and must not accuse the host. Cost: some twenty files for each RNIC.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ class Devices(Struct, frozen=True, kw_only=True):
     below_bridge: Mapping[str, tuple[str, ...]] = {}
     by_rdma: Mapping[str, str] = {}
     """RNICs by the kernel's names, where maps call them otherwise."""
+    others: Mapping[str, str] = {}
+    """Network devices of cards that are no RNICs, by PCI address."""
 
     def component(self, subject: Subject) -> str | None:
         """Its component id; None: it is no RNIC, and only RNICs are of interest."""
@@ -53,6 +55,9 @@ class Devices(Struct, frozen=True, kw_only=True):
             return f"rnic:{self.host}/{rnic}"
         if subject.kind == "netdev":
             return f"port:{self.host}/{name}"
+        other = self.others.get(full_address(name))
+        if other is not None:
+            return None if subject.known_only else f"port:{self.host}/{other}"
         below = self.below_bridge.get(full_address(name), ())
         if len(below) == 1:
             return f"rnic:{self.host}/{below[0]}"
@@ -85,7 +90,19 @@ def read_devices(sys: Path, host: str) -> Devices:
             by_netdev.setdefault(netdev, rnic)
     _add_bonds(sys, by_netdev, by_pci)
     bridges = {bridge: tuple(sorted(rnics)) for bridge, rnics in below.items()}
-    return Devices(host=host, by_pci=by_pci, by_netdev=by_netdev, below_bridge=bridges)
+    return Devices(
+        host=host, by_pci=by_pci, by_netdev=by_netdev, below_bridge=bridges, others=_others(sys, by_netdev, by_pci)
+    )
+
+
+def _others(sys: Path, by_netdev: Mapping[str, str], by_pci: Mapping[str, str]) -> dict[str, str]:
+    """Cards that are no RNICs: for management, storage, a front-end."""
+    found: dict[str, str] = {}
+    for folder in _listed(sys / "class" / "net"):
+        addresses = _ADDRESS.findall(_resolved(folder / "device") or "")
+        if addresses and addresses[-1] not in by_pci and folder.name not in by_netdev:
+            found.setdefault(addresses[-1], folder.name)
+    return found
 
 
 def _add_bonds(sys: Path, by_netdev: dict[str, str], by_pci: dict[str, str]) -> None:

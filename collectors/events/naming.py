@@ -2,14 +2,16 @@
 
 A placement says how its RNIC is found (a device name, a PCI address, a GUID, a network device), so that ``mlx5_3`` of a
 log line is ``rnic:<host>/r3`` where the endpoint map says ``r3``. An endpoint may own a function of a card (SR-IOV):
-what the card says is then of its RNIC too, unless endpoints of several RNICs live on that card. Cost: the files of
-``devices``, and those of a card when it comes or is born again.
+what the card says is then of its RNIC too, unless endpoints of several RNICs live on that card. A card that is gone, or
+is being reset, is still known by the names that it had. Cost: the files of ``devices``, and those of a card when it
+comes or is born again.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -26,15 +28,29 @@ class NamedDevices:
     def __init__(self, sys: Path, host: str, placements: Placements) -> None:
         self._sys, self._host, self._placements = sys, host, placements
         self._inventory = Inventory(sys)
+        self._known = Devices(host=host)
 
     def __call__(self) -> Devices:
         """The devices as they are now."""
         found = read_devices(self._sys, self._host)
-        try:
+        with suppress(OSError):  # devices that can't be listed just now keep the names that they had
             self._inventory.refresh()
-        except OSError:
-            return found
-        return rename(found, self._names(found, self._placements()))
+        self._known = self._with_lost(rename(found, self._names(found, self._placements())))
+        return self._known
+
+    def _with_lost(self, found: Devices) -> Devices:
+        """With cards that were here before: what is written when one goes, or is reset, is about it."""
+        before, net = self._known, self._sys / "class" / "net"
+        gone = {name: rnic for name, rnic in before.by_netdev.items() if not (net / name).exists()}
+        by_pci = {**before.by_pci, **found.by_pci}
+        return replace(
+            found,
+            by_pci=by_pci,
+            by_netdev={**gone, **found.by_netdev},
+            below_bridge={**before.below_bridge, **found.below_bridge},
+            by_rdma={**before.by_rdma, **found.by_rdma},
+            others={address: name for address, name in found.others.items() if address not in by_pci},
+        )
 
     def _names(self, found: Devices, placements: Sequence[Placement]) -> dict[str, str]:
         """RNICs of the maps by the kernel's names."""

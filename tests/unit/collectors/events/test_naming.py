@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+from collectors.events.classifying import classify
 from collectors.events.devices import Devices
+from collectors.events.framing import parse_line
 from collectors.events.naming import NamedDevices, rename
 from collectors.events.notices import Subject
 from collectors.rnic.placement import Placement
+from tests.unit.collectors.events.hosts import NOW
 from tests.unit.collectors.rnic.trees import card, placed, put
 
 
@@ -46,6 +50,32 @@ def test_what_a_card_says_is_of_the_only_rnic_that_owns_a_function_of_it(tmp_pat
     assert components(NamedDevices(tmp_path, "h", lambda: shared)(), *both) == ["rnic:h/r0", "rnic:h/r0"]
     apart = (*placed("r0", device="mlx5_1"), *placed("r1", container="c1", device="mlx5_2"))
     assert components(NamedDevices(tmp_path, "h", lambda: apart)(), *both) == ["rnic:h/mlx5_0", "rnic:h/r0"]
+
+
+def test_a_card_that_is_lost_or_reset_is_still_known_and_its_name_may_be_another_card_s(tmp_path: Path) -> None:
+    folder = card(tmp_path, "mlx5_0", "0000:1a:00.0", {})
+    put(tmp_path, "devices/pci0000:1a/0000:1a:00.0/net/eth2/mtu", "9000")
+    named = NamedDevices(tmp_path, "h", lambda: placed("r0", device="0000:1a:00.0"))
+    names = (("pci", "0000:1a:00.0"), ("netdev", "eth2"), ("rdma", "mlx5_0"))
+    assert components(named(), *names) == ["rnic:h/r0"] * 3
+    (tmp_path / "class/infiniband/mlx5_0").unlink()
+    shutil.rmtree(folder)
+    assert components(named(), *names) == ["rnic:h/r0"] * 3
+    put(tmp_path, "devices/pci0000:03/0000:03:00.0/net/eth2/device", "-> ../..")
+    put(tmp_path, "class/net/eth2", "-> ../../devices/pci0000:03/0000:03:00.0/net/eth2")
+    found = components(named(), *names[:2], ("pci", "0000:03:00.0"))
+    assert found == ["rnic:h/r0", "port:h/eth2", "port:h/eth2"]
+
+
+def test_a_card_for_management_accuses_neither_an_rnic_nor_the_host(tmp_path: Path) -> None:
+    put(tmp_path, "devices/pci0000:03/0000:03:00.0/net/eno1/device", "-> ../..")
+    put(tmp_path, "class/net/eno1", "-> ../../devices/pci0000:03/0000:03:00.0/net/eno1")
+    devices = NamedDevices(tmp_path, "h", tuple)()
+    line = parse_line("bnxt_en 0000:03:00.0 eno1: Firmware not responding, status: 0x1", NOW.t_us)
+    notice = classify(line)
+    assert notice is not None and notice.code == "fw_health"
+    assert devices.component(notice.subject) == "port:h/eno1"
+    assert devices.component(Subject("pci", "0000:03:00.0", known_only=True)) is None
 
 
 def test_bridges_go_with_the_devices_below_them() -> None:
