@@ -13,7 +13,7 @@ from skeletonhunter.reference.alerts import alert_schema, alerts_page
 from skeletonhunter.reference.command_line import command_line_page
 from skeletonhunter.reference.configuration import configuration_page
 from skeletonhunter.reference.cookbook import cookbook_page
-from skeletonhunter.reference.dashboards import dashboard
+from skeletonhunter.reference.dashboards import DASHBOARDS
 from skeletonhunter.reference.json_schemas import json_schema_files
 from skeletonhunter.reference.metrics import metrics_page
 from skeletonhunter.reference.tables import tables_page
@@ -29,7 +29,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/alerts.md": alerts_page,
     "docs/reference/metrics.md": metrics_page,
     "docs/reference/alert.schema.json": alert_schema,
-    "deploy/grafana/dashboards/skeletonhunter.json": dashboard,
+    **DASHBOARDS,
 }
 """Path in the checkout -> text of the page."""
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from schemas.alerting import AlertDelivery
 from schemas.diagnosis import Incident
-from skeletonhunter.alert_settings import AlertTarget
+from skeletonhunter.alert_settings import AlertSettings, AlertTarget
+from skeletonhunter.alerting.forms import Call
+from skeletonhunter.alerting.targets import Target
+from skeletonhunter.alerting.telling import Teller
+from skeletonhunter.sinks.webhook import DeliveryError, WebhookSender
 from tests.unit.sinks.messages import received_examples
 
 T0_US = 1_753_000_100_000_000
@@ -35,3 +41,25 @@ def target(name: str = "oncall", form: str = "slack", **fields: Any) -> AlertTar
     return msgspec.convert(
         {"name": name, "format": form, "url": "https://hooks.example/x", "settle_s": 0, **fields}, AlertTarget
     )
+
+
+def silent_teller(keep: Callable[[AlertDelivery], None]) -> Teller:
+    """Tells a receiver in memory, which takes everything; ``keep`` takes the deliveries."""
+    teller = Teller(Target(target(), "https://hooks.example/x"), AlertSettings(), Phone(), lambda: T0_US)
+    teller.keep = keep
+    return teller
+
+
+class Phone(WebhookSender):
+    """A receiver in memory: a sender without the HTTP."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.attempts = 1
+        self.is_away = False
+
+    def deliver(self, call: Call) -> None:
+        """Takes it, unless the receiver is away."""
+        if self.is_away:
+            raise DeliveryError("http://phone: no answer")
+        self.calls.append(call)

@@ -13,25 +13,10 @@ from schemas.alerting import AlertDelivery
 from schemas.codec import decode, encode, key_of
 from schemas.diagnosis import Action, Incident
 from skeletonhunter.alert_settings import AlertSettings, AlertTarget, Silence
-from skeletonhunter.alerting.forms import Call
 from skeletonhunter.alerting.targets import Target
 from skeletonhunter.alerting.telling import Teller
-from skeletonhunter.sinks.webhook import DeliveryError, WebhookSender
-from tests.unit.alerting.incidents import SECOND_US, T0_US, incident, target
-
-
-class Phone(WebhookSender):
-    """A receiver in memory: it is a sender without the HTTP."""
-
-    def __init__(self) -> None:
-        self.calls: list[Call] = []
-        self.attempts = 1
-        self.is_away = False
-
-    def deliver(self, call: Call) -> None:
-        if self.is_away:
-            raise DeliveryError("http://phone: no answer")
-        self.calls.append(call)
+from skeletonhunter.sinks.webhook import DeliveryError
+from tests.unit.alerting.incidents import SECOND_US, T0_US, Phone, incident, target
 
 
 class Night:
