@@ -1,7 +1,8 @@
 """Which clues are about the same thing? Heaps of clues by suspect and kind.
- Clues against the same component (a port, its link, and on an access link the RNIC, are one suspect) add up, at
-most ``MOST_NATS``. What speaks for a whole (a host, a switch, a port) because of where it is seen moves to the part of
-it that another layer has something against.
+
+Clues against the same component (a port, its link, and on an access link the RNIC, are one suspect) add up, those of
+each pass to at most ``MOST_NATS``. What speaks for a whole (a host, a switch, a port) because of where it is seen moves
+to the part of it that another layer has something against.
 """
 
 from __future__ import annotations
@@ -50,8 +51,16 @@ def heap_up(topology: Topology, clues: list[Clue], slow: bool) -> list[Heap]:
             if about not in best or clue.nats > best[about].nats:
                 best[about] = clue
         kept = sorted(best.values(), key=lambda clue: (-clue.nats, clue.component, clue.issue or ""))
-        heaps.append(Heap(min(MOST_NATS, sum(clue.nats for clue in kept)), kept))
+        heaps.append(Heap(_together(kept), kept))
     return sorted(heaps, key=lambda heap: (-heap.nats, _is_wide(heap), heap.clues[0].component))
+
+
+def _together(clues: list[Clue]) -> float:
+    """Nats of clues: what one pass says is at most ``MOST_NATS``, so that passes can still decide between equals."""
+    by_layer: dict[str, float] = {}
+    for clue in clues:
+        by_layer[clue.layer] = min(MOST_NATS, by_layer.get(clue.layer, 0.0) + clue.nats)
+    return sum(by_layer.values())
 
 
 def _is_wide(heap: Heap) -> bool:

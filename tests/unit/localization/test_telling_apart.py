@@ -8,6 +8,9 @@ import msgspec
 import pytest
 
 from localization.actions import SLOW_STEADY_US, STEADY_US, held_back
+from localization.cases import Clue
+from localization.heaps import heap_up
+from localization.topology import Topology
 from schemas.diagnosis import Action, Incident
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
@@ -190,3 +193,12 @@ def test_an_agent_that_dies_and_comes_back_while_a_link_loses_leaves_the_blame_w
         ("network_fault", "link:u-1-0-0"),
         ("agent_missing", "agent:c3"),
     ]
+
+
+def test_of_two_parts_that_no_train_tells_apart_the_one_that_another_pass_speaks_against_is_blamed() -> None:
+    clue = Clue("link:u-1-0-0", 10.0, "network_fault", None, "underlay", "losses")
+    equal = clue._replace(component="link:u-1-0-1")
+    warned = equal._replace(nats=4.0, issue="crc_error", layer="host", source="devices")
+    first, second = heap_up(Topology(), [clue, equal, warned], slow=False)
+    assert [heap.clues[0].component for heap in (first, second)] == ["link:u-1-0-1", "link:u-1-0-0"]
+    assert first.nats > second.nats
