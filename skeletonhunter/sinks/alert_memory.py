@@ -91,13 +91,13 @@ class MapFollower:
         self._is_assigned = False
 
     def catch_up(self, teller: Teller) -> None:
-        """Takes in what has come.
-
-        Raises:
-            TopicError: Kafka does not answer, the first time.
-        """
+        """Takes in what has come; while Kafka is away nothing does."""
         if not self._is_assigned:
-            numbers = range(with_actual_partitions(self.settings).partitions)
+            try:
+                numbers = range(with_actual_partitions(self.settings).partitions)
+            except TopicError as error:
+                _log.warning("endpoint maps can't be read yet: %s", error)
+                return
             topic = self.settings.prefix + MAPS
             self._consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
             self._is_assigned = True

@@ -35,6 +35,8 @@ from streams.records import Record
 
 TOPIC = "incidents"
 POLL_S = 0.2
+LOOK_EVERY_S = 1.0
+"""How often it is looked for reminders, ends of silences, and what failed."""
 
 _log = logging.getLogger(__name__)
 
@@ -114,6 +116,7 @@ class AlertLoop:
     def _move(self, source: KafkaSource, maps: MapFollower, sender: WebhookSender) -> None:
         letters = DeadLetters(self.settings.kafka, self.settings.worker.dead_letters_per_minute)
         log = AlertLog(self.settings.kafka)
+        looked_s = 0.0
         while not self.stop.is_set():
             reading = source.read(1, POLL_S)
             if self._is_stale:
@@ -122,8 +125,9 @@ class AlertLoop:
             maps.catch_up(teller)
             for record in reading.records:
                 self._tell(record, teller, letters)
-            if not reading.records:
+            if time.monotonic() - looked_s >= LOOK_EVERY_S:
                 teller.look_after()
+                looked_s = time.monotonic()
             if letters.flush(self.stop) and log.flush(self.stop):
                 source.commit(reading.positions)
 

@@ -168,7 +168,9 @@ def test_nobody_to_tell_is_said(address: str) -> None:
 
 
 def page(receiver: Receiver, form: str, **fields: object) -> Target:
-    settings = msgspec.convert({"name": "oncall", "format": form, "url": receiver.url, "settle_s": 0, **fields}, AlertTarget)
+    settings = msgspec.convert(
+        {"name": "oncall", "format": form, "url": receiver.url, "settle_s": 0, **fields}, AlertTarget
+    )
     return Target(settings, receiver.url)
 
 

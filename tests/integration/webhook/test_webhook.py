@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
+import ssl
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -160,3 +163,24 @@ def test_the_proxy_of_the_settings_is_used() -> None:
         with WebhookSender(target, settings, lambda _: None) as sender:
             sender.deliver(call_of(target, body(), {}, 0))
     assert proxy.calls[0].path == "http://hooks.example/x"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_tls_is_checked_against_the_name_although_the_address_was_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate)]
+    made += ["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run(made, check=True, capture_output=True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    everywhere = ("127.0.0.0/8", "::1/128")
+    with receiving() as receiver:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
+        send(f"https://localhost:{receiver.port}/x", allowed=everywhere)
+        assert len(receiver.calls) == 1
+        with pytest.raises(DeliveryError, match="no answer"):
+            send(f"https://127.0.0.1:{receiver.port}/x", attempts=1, allowed=everywhere)  # not the certificate's name
+    assert len(receiver.calls) == 1
