@@ -19,6 +19,7 @@ Json = dict[str, Any]
 
 NEEDED = {"kafka", "clickhouse", "topics", "migrate", "work", "sink", "alert", "grafana"}
 OURS = "skeletonhunter:"
+LISTS_OF_THE_OPERATOR = dict.fromkeys(("SKELETONHUNTER_ALERTS__WEBHOOKS", "SKELETONHUNTER_ALERTS__ALLOW_NETWORKS"), "")
 ONE_SHOT = {"topics", "migrate"}
 _PIN = re.compile(r"^[\w./-]+:\d+(\.\d+)+$")
 _VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?P<rest>:[?-][^}]*)?\}")
@@ -90,7 +91,7 @@ def _program(name: str, service: Json, checkout: Path) -> Iterator[str]:
     if strangers:
         yield f"sets {strangers[0]}, which the program does not read"
     try:
-        load_settings(None, environment | {"SKELETONHUNTER_ALERTS__WEBHOOKS": ""})
+        load_settings(None, environment | LISTS_OF_THE_OPERATOR)
     except SettingsError as error:
         yield str(error)
     build = service.get("build", {})
