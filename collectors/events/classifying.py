@@ -15,7 +15,7 @@ from collectors.events.job_lines import JOB_RULES
 from collectors.events.nic_lines import NIC_RULES
 from collectors.events.notices import Line, Notice, Severity, Subject, SubjectKind
 from collectors.events.pcie_lines import PCIE_RULES
-from collectors.events.rules import NIC_DRIVERS, Rule
+from collectors.events.rules import MLX5_FUNCTION, NIC_DRIVERS, Rule
 from collectors.events.switch_lines import SWITCH_RULES
 from collectors.events.vswitch_lines import UNIT_RULES, VSWITCH_RULES
 
@@ -25,7 +25,8 @@ _OURS = re.compile(
     rf"\b{NIC_DRIVERS} [0-9a-f]{{4}}:|NETDEV WATCHDOG|PCIe bandwidth|\bAER:|PCIe Bus Error|\bDPC:|pciehp|DMAR"
     rf"|AMD-Vi|peer_?mem"
     r"|nvidia_p2p|carrier$|link status|active interface|802\.3ad|callbacks suppressed|openvswitch|Open vSwitch"
-    r"|ovs-vswitchd|link (?:dis)?connected|mlx4_en: |\binfiniband \w{1,32}: |: probe of "
+    r"|ovs-vswitchd|link (?:dis)?connected|[Ll]ink (?:is )?(?:[Dd]own|[Uu]p)\b|mlx4_en: |\binfiniband \w{1,32}: "
+    rf"|: probe of |\bmlx5_core: |{MLX5_FUNCTION}"
 )
 _KEPT = re.compile(rf"\b{NIC_DRIVERS} (?P<pci>[0-9a-f]{{4}}:[0-9a-f]{{2}}:[0-9a-f]{{2}}\.[0-7])")
 _SUPPRESSED = re.compile(

@@ -2,9 +2,10 @@
 
 Known frames, tried in this order: a record of ``/dev/kmsg`` (``6,1234,5678901,-;text``), RFC 5424 (``<13>1 2026-...``),
 RFC 3164 (``<13>Aug 17 06:18:01 host prog[7]: text``, also without the number), ISO 8601 in place of its date (rsyslog,
-journalctl), Open vSwitch's own (``2026-...Z|00035|module|ERR|text``), ``dmesg -T`` (``[Sun Dec 1 14:54:40 2024] ...``),
-of jobs an ISO date in brackets or with a blank in it, and glog's (``[E916 08:53:53.86 file:685]``). What is left may
-begin with ``kernel:`` and the kernel's ``[ 66.816635]``, seconds since boot. A bare line is text alone.
+journalctl), Open vSwitch's own (``2026-...Z|00035|module|ERR|text``), ``dmesg -T`` (``[Sun Dec  1 14:54:40 2024]
+...``), of jobs an ISO date in brackets or with a blank in it, and glog's (``[E916 08:53:53.86 file:685]``). SONiC's
+files have a severity before the program. What is left may begin with ``kernel:`` and the kernel's ``[  66.816635]``,
+seconds since boot. A bare line is text alone.
 """
 
 from __future__ import annotations
@@ -31,13 +32,21 @@ _JOB = re.compile(
     r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|UTC| ?[+-]\d\d:?\d\d)?)\]?:?\s+(.*)",
     re.S,
 )
-_GLOG = re.compile(r"((?:\[rank\d{1,6}\]: ?)?\[?[IWEF](\d{1,2}\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?) .*)", re.S)
+_GLOG = re.compile(
+    r"((?:\d{1,6}: )?(?:\[rank\d{1,6}\]: ?)?\[?[IWEF](\d{1,2}\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?) .*)", re.S
+)
 _REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?)\]?", re.S)
 _DMESG_ISO = re.compile(r"(\d{4}-\d\d-\d\dT[\d:]{8},\d{6}[+-]\d\d:\d\d) (.*)", re.S)
 _OVS = re.compile(r"(?:(\d{4}-\d\d-\d\d[T ][\d:]{8}(?:\.\d{1,6})?Z?)|ovs)\|\d+\|([^|]{1,64})\|([A-Z]{2,5})\|(.*)", re.S)
 _PROGRAM = re.compile(r"([A-Za-z0-9_./@-]{1,64})(?:\[(\d{1,10})\])?: ?(.*)", re.S)
 _HOST_KERNEL = re.compile(r"(\S{1,255}) (kernel: .*)", re.S)
 _SINCE_BOOT = re.compile(r"\[ {0,12}(\d{1,10})\.(\d{1,6})\] ?(?:\[ {0,8}[TC]\d+\] ?)?(.*)", re.S)
+_SONIC = re.compile(
+    r"(EMERG|ALERT|CRIT|ERR|WARNING|NOTICE|INFO|DEBUG) ([A-Za-z0-9_./@#-]{1,64}(?:\[\d{1,10}\])?: .*)", re.S
+)
+_SONIC_LEVELS = {
+    name: level for level, name in enumerate(("EMERG", "ALERT", "CRIT", "ERR", "WARNING", "NOTICE", "INFO", "DEBUG"))
+}
 _OVS_LEVELS = {"EMER": 0, "ERR": 3, "WARN": 4, "INFO": 6, "DBG": 7}
 
 
@@ -93,6 +102,8 @@ def _inner(text: str, outer: Line) -> Line:
     if found := _OVS.fullmatch(text):
         stamp = of_iso(found[1].rstrip("Z") + "Z", 0) if found[1] else None
         return _line(found[4], (stamp or t_us, host, "ovs-vswitchd", _OVS_LEVELS.get(found[3], priority)), None)
+    if host is not None and program is None and (found := _SONIC.fullmatch(text)):
+        priority, text = _SONIC_LEVELS[found[1]], found[2]
     framed = outer.t_us is not None or host is not None or text.startswith("kernel:")
     if program is None and framed and (found := _PROGRAM.fullmatch(text)):
         program, text = found[1].rpartition("/")[2], found[3]

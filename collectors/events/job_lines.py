@@ -24,10 +24,12 @@ _GIDS = (
 )
 _QP = (
     r"(?:, on dev (?P<rdma>\w{1,32}))?(?:.*?local GID index (?P<gid_index>\d{1,5}))?"
-    r"(?:.*?local GID (?P<local_gid>[0-9a-f:.]{2,64}))?(?:.*?remote GID (?P<remote_gid>[0-9a-f:.]{2,64}))?"
+    r"(?:.*?local GID\s+(?P<local_gid>[0-9a-f:.]{2,64}))?(?:.*?remote GID\s+(?P<remote_gid>[0-9a-f:.]{2,64}))?"
 )
-_ASYNC = r"NET/IB ?: (?:(?P<rdma>\w{1,32}):\d{1,3} )?Got async event ?: "
-_NAMED_ASYNC = r"NET/IB ?: (?P<rdma>\w{1,32}):\d{1,3} Got async event ?: "
+_NET = r"NET/[\w/]{2,24} ?: "
+_CARD = r"(?P<rdma>\w{1,32}):\d{1,3} "
+_GOT = r"Got (?:non-fatal )?async event ?: "
+_FATAL = r"(?:Got async event ?: |async fatal event(?: on [^:]{2,80})?: )"
 
 
 def _means(
@@ -57,10 +59,14 @@ _COMPLETIONS = (
     _completion(r"(?P<status>13)" + _VENDOR, "qp_error", "the peer's process posts no receives"),
     _completion(r"(?P<status>9|10|11)" + _VENDOR, "qp_error", "the peer refused: its memory or its software"),
     _completion(r"(?P<status>\d{1,3})" + _VENDOR, "qp_error", "other"),
-    _means(
-        r"Transport retry count exceeded on (?P<rdma>\w{1,32}):\d{1,3}/",
-        "qp_error",
-        "retries exceeded: peer or path",
+    *(
+        _means(rf"\b{words} on (?P<rdma>\w{{1,32}}):\d{{1,3}}/\w+", "qp_error", meaning)
+        for words, meaning in (
+            ("Transport retry count exceeded", "retries exceeded: peer or path"),
+            ("Receive-no-ready retry count exceeded", "the peer's process posts no receives"),
+            ("Local protection", "local protection: memory that the card may not use"),
+            ("Remote (?:access|operation)", "the peer refused: its memory or its software"),
+        )
     ),
     _means(
         r"[Ff]ailed status (?P<status>12): wr_id \d+ syndrom (?P<vendor>\w{1,8})",
@@ -69,22 +75,28 @@ _COMPLETIONS = (
     ),
 )
 _EVENTS = (
-    _means(_NAMED_ASYNC + r"port error", "port_down", "of the local port", "error", "rdma"),
-    _means(_ASYNC + r"port error", "carrier", "of a local port, which is not named", "info"),
-    _means(_NAMED_ASYNC + r"(?:local )?device fatal", "fw_health", "", "error", "rdma"),
+    _means(_NET + _CARD + _GOT + "port error", "port_down", "of the local port", "error", "rdma"),
+    _means(_NET + _GOT + "port error", "carrier", "of a local port, which is not named", "info"),
+    _means(r"IB Async event on (?P<rdma>\w{1,32}): port error", "port_down", "of the local port", "error", "rdma"),
+    _means(_NET + _CARD + _FATAL + "local catastrophic error", "fw_health", "", "error", "rdma"),
+    _means(_NET + _CARD + _FATAL + r"(?P<reason>local [\w ]{2,60} error)", "qp_error", "an error of a local queue"),
     _means(
-        _NAMED_ASYNC + r"GID table change", "gid_changed", "whether the GID in use moved is not told", "info", "rdma"
-    ),
-    _means(
-        r"(?P<rdma>\w{1,32}): (?:IB|ibv) Async event (?:on port \d+ )?.*port error",
-        "port_down",
-        "of the local port",
-        "error",
+        _NET + _CARD + r"(?:" + _GOT + r"GID table change|GID table changed)",
+        "gid_changed",
+        "whether the GID in use moved is not told",
+        "info",
         "rdma",
     ),
 )
 _CONNECTIONS = (
-    _connecting("110|113", "Connection timed out|No route to host", "no path to the peer: rail, GID or route"),
+    _means(
+        r"Call to ibv_modify_qp failed with .*, retrying \d{1,6}/\d{1,6}", "qp_error", "it is being tried again", "info"
+    ),
+    _connecting(
+        "110|113|101",
+        "Connection timed out|No route to host|Network is unreachable",
+        "no path to the peer: rail, GID or route",
+    ),
     _connecting("61", "No data available", "the GID index is a hole"),
     _connecting("19", "No such device", "the GID index has no device in this network namespace"),
     _connecting("22", "Invalid argument", "the GIDs of the two ends do not fit, or an index is wrong"),

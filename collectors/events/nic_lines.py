@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 
-from collectors.events.rules import NIC_DRIVERS, PCI, Rule, rule
+from collectors.events.rules import MLX5, NIC_DRIVERS, PCI, Rule, rule
 
-_MLX5 = r"mlx5_core " + PCI
 _NIC = NIC_DRIVERS + r" " + PCI
 _REASONS = (
     r"Power budget exceeded|Long Range for non MLNX cable|Bus stuck ?\(I2C or data shorted\)|No EEPROM/retry timeout"
@@ -23,26 +22,24 @@ _REASONS = (
 
 _FIRMWARE = (
     rule(
-        _MLX5 + r": .*\b(?P<command>[A-Z][A-Z0-9_]+)\(0x[0-9a-f]+\) (?:timeout\. Will cause a leak"
+        MLX5 + r":.*\b(?P<command>[A-Z][A-Z0-9_]+)\(0x[0-9a-f]+\) (?:timeout\. Will cause a leak"
         r"|canceled on out of queue timeout)",
         "fw_health",
         "error",
     ),
-    rule(_MLX5 + r": .*\b(?P<command>[A-Z][A-Z0-9_]+)\(0x[0-9a-f]+\) recovered after timeout", "fw_health", "warning"),
-    rule(_MLX5 + r": .*device's health compromised - reached miss count", "fw_health", "error"),
-    rule(_MLX5 + r": .*\bsynd 0x0:", None),
-    rule(_MLX5 + r": .*\bsynd (?P<syndrome>0x[0-9a-f]+): (?P<meaning>[a-z][^,;]{0,80})", "fw_health", "error"),
-    rule(_MLX5 + r".*\b(?:FW fatal|[Ff]atal error \d+ detected|firmware internal error)", "fw_health", "error"),
+    rule(MLX5 + r":.*\b(?P<command>[A-Z][A-Z0-9_]+)\(0x[0-9a-f]+\) recovered after timeout", "fw_health", "warning"),
+    rule(MLX5 + r":.*device's health compromised - reached miss count", "fw_health", "error"),
+    rule(MLX5 + r":.*\bsynd 0x0:", None),
+    rule(MLX5 + r":.*\bsynd (?P<syndrome>0x[0-9a-f]+): (?P<meaning>[a-z][^,;]{0,80})", "fw_health", "error"),
+    rule(MLX5 + r".*\b(?:FW fatal|[Ff]atal error \d+ detected|firmware internal error)", "fw_health", "error"),
     Rule(
-        pattern=re.compile(
-            _MLX5 + r".*Health issue observed, (?P<issue>[^,]{0,80}), severity\(\d+\) (?P<level>[A-Z]+)"
-        ),
+        pattern=re.compile(MLX5 + r".*Health issue observed, (?P<issue>[^,]{0,80}), severity\(\d+\) (?P<level>[A-Z]+)"),
         code="fw_health",
         severity="error",
         about="pci",
         by_group=("level", {"warning": "warning", "notice": "info", "info": "info", "debug": "info"}),
     ),
-    rule(_MLX5 + r".*High temperature on sensors", "fw_health", "warning"),
+    rule(MLX5 + r".*High temperature on sensors", "fw_health", "warning"),
     rule(
         r"NETDEV WATCHDOG: (?P<netdev>\S{1,32}) \(" + NIC_DRIVERS + r"\): transmit queue.*timed out",
         "fw_health",
@@ -63,11 +60,9 @@ _FIRMWARE = (
         "error",
     ),
     rule(NIC_DRIVERS + r": probe of " + PCI + r" failed with error", "fw_health", "error"),
+    rule(MLX5 + r".*\bACCESS_REG\(0x[0-9a-f]+\) .*failed, status (?P<status>[^,(]{1,60})", "fw_command_failed", "info"),
     rule(
-        _MLX5 + r".*\bACCESS_REG\(0x[0-9a-f]+\) .*failed, status (?P<status>[^,(]{1,60})", "fw_command_failed", "info"
-    ),
-    rule(
-        _MLX5 + r".*\b(?P<command>CREATE_[A-Z_]+)\(0x[0-9a-f]+\) .*failed, status limits exceeded\(0x8\)",
+        MLX5 + r".*\b(?P<command>CREATE_[A-Z_]+)\(0x[0-9a-f]+\) .*failed, status limits exceeded\(0x8\)",
         "limits_exceeded",
     ),
 )
@@ -89,7 +84,7 @@ _COMPLETIONS = (
 )
 _RESETS = (
     rule(
-        _MLX5 + r".*(?:health recovery (?:succeeded|failed|flow)|handling bad device|enter_error_state|sync reset)",
+        MLX5 + r".*(?:health recovery (?:succeeded|failed|flow)|handling bad device|enter_error_state|sync reset)",
         "rnic_reset",
         "error",
     ),
@@ -107,14 +102,14 @@ _RESETS = (
 )
 _MODULES = (
     rule(
-        _MLX5
+        MLX5
         + r":.*Port module event\[error\]: module (?P<module>\d+), Cable error, (?P<reason>"
         + _REASONS
         + r")(?:$|\W)",
         "module_error",
     ),
-    rule(_MLX5 + r":.*Port module event: module (?P<module>\d+), Cable (?P<reason>unplugged)", "module_error"),
-    rule(_MLX5 + r":.*Port module event: module \d+, Cable plugged", None),
+    rule(MLX5 + r":.*Port module event: module (?P<module>\d+), Cable (?P<reason>unplugged)", "module_error"),
+    rule(MLX5 + r":.*Port module event: module \d+, Cable plugged", None),
 )
 _LINKS = (
     rule(
@@ -127,6 +122,13 @@ _LINKS = (
     ),
     rule(r"device \((?P<netdev>[^)\s]{1,32})\): (?:carrier: )?link disconnected", "port_down", "warning", "netdev"),
     rule(r"device \((?P<netdev>[^)\s]{1,32})\): (?:carrier: )?link connected", "port_up", "info", "netdev"),
+    rule(
+        NIC_DRIVERS + r" (?P<netdev>[a-z][\w.-]{1,31}): (?:NIC )?[Ll]ink (?:is )?[Dd]own",
+        "port_down",
+        "error",
+        "netdev",
+    ),
+    rule(NIC_DRIVERS + r" (?P<netdev>[a-z][\w.-]{1,31}): (?:NIC )?[Ll]ink (?:is )?[Uu]p", "port_up", "info", "netdev"),
     rule(r"mlx4_en: (?P<netdev>\S{1,32}): Link Down", "port_down", "warning", "netdev"),
     rule(r"mlx4_en: (?P<netdev>\S{1,32}): Link Up", "port_up", "info", "netdev"),
     rule(r"(?P<netdev>\S{1,32}): [Ll]ost carrier$", "port_down", "warning", "netdev"),
@@ -134,11 +136,11 @@ _LINKS = (
 )
 _BONDS = (
     Rule(
-        pattern=re.compile(_MLX5 + r":? .*lag map:? port 1:(?P<wire>\d) port 2:(?P=wire)\b"),
+        pattern=re.compile(MLX5 + r":? .*lag map:? port 1:(?P<wire>\d) port 2:(?P=wire)\b"),
         code="bond_degraded",
         about="pci",
     ),
-    rule(_MLX5 + r":? .*lag map:? port 1:\d port 2:\d", None),
+    rule(MLX5 + r":? .*lag map:? port 1:\d port 2:\d", None),
     rule(
         r"(?P<netdev>\S{1,32}): \(slave (?P<member>\S{1,32})\): link status definitely down",
         "bond_degraded",
@@ -166,7 +168,7 @@ _BONDS = (
 )
 _HARMLESS = (
     rule(
-        _MLX5 + r":.*(?:assert_(?:var|exit_ptr|callra)|fw_ver |hw_id |irisc_index|ext_synd|raw fw_ver|time \d|rfr \d"
+        MLX5 + r":.*(?:assert_(?:var|exit_ptr|callra)|fw_ver |hw_id |irisc_index|ext_synd|raw fw_ver|time \d|rfr \d"
         r"|severity \d)",
         None,
     ),

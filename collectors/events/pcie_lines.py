@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from collectors.events.notices import Severity
-from collectors.events.rules import NIC_DRIVERS, PCI, Rule, rule
+from collectors.events.rules import MLX5, NIC_DRIVERS, PCI, Rule, rule
 
 _GRADES: dict[str, Severity] = {
     "corrected": "info",
@@ -43,9 +43,7 @@ PCIE_RULES: tuple[Rule, ...] = (
     rule(NIC_DRIVERS + " " + PCI + _LIMITED, "pcie_degraded"),
     _known("pci " + PCI + _LIMITED, "pcie_degraded"),
     rule(PCI + r": [\d.]{1,12} Gb/s available PCIe bandwidth \(", None),
-    rule(
-        r"mlx5_core " + PCI + r": .*Detected insufficient power on the PCIe slot \((?P<watts>\d{1,4})W\)", "pcie_error"
-    ),
+    rule(MLX5 + r":.*Detected insufficient power on the PCIe slot \((?P<watts>\d{1,4})W\)", "pcie_error"),
     _graded(r"AER: (?:Multiple )?" + _GRADE + r" error (?:message )?received(?::| from) " + PCI),
     _graded(PCI + r": (?:AER: )?PCIe Bus Error: severity=" + _GRADE + r", type=(?P<layer>[^,]{1,40})"),
     _known(PCI + r": (?:AER: )?(?:can't recover|device recovery failed)", "pcie_error", "error"),

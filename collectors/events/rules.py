@@ -20,6 +20,13 @@ NIC_DRIVERS = (
 )
 
 
+MLX5_FUNCTION = r"\b(?:mlx5_\w{1,40}|wait_func|poll_health|print_health_info|port_module)(?=:\d{1,6}:)"
+"""What stands at the head of an mlx5 line whose driver and address were cut off."""
+
+MLX5 = r"(?:\bmlx5_core(?: " + PCI + r")?|" + MLX5_FUNCTION + ")"
+"""Monitors and people cut driver and address off; what is said then is of the host, whose card is not told."""
+
+
 class Rule(Struct, frozen=True, kw_only=True):
     """One kind of line; ``code`` None: known to be harmless."""
 

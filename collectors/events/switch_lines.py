@@ -41,7 +41,7 @@ SWITCH_RULES: tuple[Rule, ...] = (
         constants={"source": "peer"},
     ),
     Rule(
-        pattern=re.compile(r"PFC Watchdog storm restored on port " + _PORT + r", queue index (?P<queue>\d{1,3})"),
+        pattern=re.compile(r"PFC Watchdog storm restored on +port " + _PORT + r", queue index (?P<queue>\d{1,3})"),
         code="pfc_storm",
         severity="info",
         about="port",

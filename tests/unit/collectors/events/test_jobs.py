@@ -81,6 +81,19 @@ def test_a_status_means_the_same_in_every_release(
         ("NCCL WARN NET/IB : Got async event : port error", "carrier", "info", "not named"),
         ("NCCL INFO NET/IB : mlx5_1:1 Got async event : GID table change", "gid_changed", "info", "not told"),
         ("NCCL WARN NET/IB : mlx5_1:1 Got async event : client reregistration", None, "", ""),
+        ("348: h1:1:2 [0] net_ib.cc:253 NCCL WARN NET/IB : mlx5_1:1 Got non-fatal async event: port error(10)",
+         "port_down", "error", "local port"),
+        ("NCCL WARN NET/IB : mlx5_1:1 Got non-fatal async event: port active(9)", None, "", ""),
+        ("NCCL WARN NET/IB : mlx5_1:1 async fatal event: local catastrophic error", "fw_health", "error", ""),
+        ("NCCL WARN NET/IB : mlx5_1:1 async fatal event on QP (0x7f): local access violation work queue error",
+         "qp_error", "warning", "local queue"),
+        ("NCCL WARN NET/IB : mlx5_1:1 GID table changed", "gid_changed", "info", "not told"),
+        ("NCCL INFO Call to ibv_modify_qp failed with 110 Connection timed out, on m:1, retrying 1/3 after 9 msec",
+         "qp_error", "info", "again"),
+        ("NCCL WARN Call to ibv_modify_qp failed with 101 Network is unreachable, on dev m:1", "qp_error", "warning",
+         "no path"),
+        ("UCX  ERROR Local protection on mlx5_1:1/RoCE (synd 0x4 vend 0x51)", "qp_error", "warning", "local"),
+        ("UCX  DIAG  IB Async event on mlx5_1: port error on port 1", "port_down", "error", "local port"),
         ("ib_mlx5_log.c: Transport retry count exceeded on mlx5_1:1/RoCE (synd 0x15)", "qp_error", "warning", "path"),
         ("libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes.", "limits_exceeded", "warning", ""),
         ("NCCL WARN Call to ibv_create_qp failed with error Cannot allocate memory", "limits_exceeded", "warning", ""),
@@ -104,6 +117,14 @@ def test_a_port_that_no_card_of_this_host_has_accuses_nobody() -> None:
     facts = Teller("log", devices).tell([(named, None), (foreign, None)], NOW)
     told = [(fact.fields["device"], fact.fields["event"], fact.fields["severity"]) for fact in facts]
     assert told == [("rnic:h1/mlx5_1", "port_down", "error"), ("host:h1", "carrier", "info")]
+
+
+def test_a_launcher_s_number_of_the_task_is_no_part_of_the_time() -> None:
+    for prefix in ("1000: ", "9: [rank9]:", ""):
+        line = parse_line(f"{prefix}[E1231 23:00:00.000 P.cpp:1] words", NOW.t_us)
+        assert line.t_us == NEW_YEAR_US - 3_600_000_000, prefix
+    line = parse_line("1000: [2025-12-31 23:00:00] h1:1:2 [0] words", NOW.t_us)
+    assert (line.t_us, line.text) == (NEW_YEAR_US - 3_600_000_000, "h1:1:2 [0] words")
 
 
 def test_a_line_of_pytorch_has_a_time_without_a_year() -> None:

@@ -202,6 +202,16 @@ IF_DOWN = "%ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/4 is down (Link 
             "leaf-0/TwentyFiveGigE1/0/4",
         ),
         (f"{LEAF}{STORM}", "pfc_storm", "leaf-0/Ethernet4"),
+        (
+            f"{LEAF}NOTICE orchagent: :- f: PFC Watchdog storm restored on  port Ethernet4, queue index 3.",
+            "pfc_storm",
+            "leaf-0/Ethernet4",
+        ),
+        (
+            "Mar  5 11:14:48.561319 leaf-0 NOTICE swss#orchagent: :- f: Port Ethernet4 oper state set from up to down",
+            "port_down",
+            "leaf-0/Ethernet4",
+        ),
         (f"{LEAF}kernel: something else", None, None),
     ],
 )
@@ -211,6 +221,12 @@ def test_switches(line: str, code: str | None, port: str | None) -> None:
     assert [(fact.fields["event"], fact.fields["device"]) for fact in found] == (
         [(code, f"port:{port}")] if code else []
     )
+
+
+def test_a_severity_in_a_sonic_switch_s_own_file_counts() -> None:
+    words = "Mar  5 11:14:48.561319 leaf-0 {} syncd#syncd: [none] SAI_API_PORT: something went wrong"
+    loud, quiet = (notice(words.format(level), "switch") for level in ("ERR", "NOTICE"))
+    assert loud is not None and loud.code == "unknown" and quiet is None
 
 
 def test_quiet_lines_of_drivers_are_left_out_and_loud_ones_kept() -> None:
