@@ -28,6 +28,7 @@ class StageFold:
 
     def __init__(self, stage: Stage, parameters: Parameters) -> None:
         self.stage = stage
+        self.parameters = parameters
         self.engine: Engine[Any] = stage.build(parameters)
         self.hold_us = micros(parameters.time.lateness_s + parameters.time.slack_s)
         self._raw = frozenset(stage.raw_inputs)

@@ -28,6 +28,7 @@ from streams.fold import StageFold
 from streams.inbox import Inbox
 from streams.ports import Offsets, Outbox, Outgoing, Shelf, Written
 from streams.records import Record
+from streams.shapes import shape_of
 from streams.topology import Post
 
 log = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ class PartitionRunner:
         self.effects = effects
         self.checkpoint_us = micros(checkpoint_s)
         self.max_bytes = max_bytes
-        self.checkpoint = Checkpoint(post.stage.name, post.partition)
+        self.checkpoint = Checkpoint(post.stage.name, post.partition, shape_of(fold.parameters))
         self.revoked = False
         self._busy = False
         self._pending: list[Awaitable[Written]] = []
@@ -204,7 +205,8 @@ class PartitionRunner:
         safe = self._safe()
         changed = sorted(self.fold.changed)
         snapshots = ((key, self.fold.snapshot(key)) for key in changed)
-        rows = self.checkpoint.rows(snapshots, Mark(moment_of(tick), safe, dict(self._written)))
+        mark = Mark(moment_of(tick), safe, dict(self._written), self.checkpoint.shape)
+        rows = self.checkpoint.rows(snapshots, mark)
         await self.effects.shelf.put(self.post.partition, rows)
         self.fold.changed.clear()
         self._checkpoint_us = tick.t_us

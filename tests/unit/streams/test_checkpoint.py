@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
+from localization import judging
+from streams import shapes
 from streams.barrier import Moment
 from streams.checkpoint import CHUNK_BYTES, Checkpoint, DamagedError, Mark, partition_of
+from streams.parameters import Parameters
+from streams.shapes import shape_of
 
 RANDOM = random.Random(4)
 BIG = [RANDOM.randbytes(int(2.5 * CHUNK_BYTES)) for _ in range(3)]
@@ -65,3 +71,32 @@ def test_pieces_of_two_writers_are_found_out() -> None:
     piece = next(name for name in table if b"piece" in name)
     with pytest.raises(DamagedError, match="partition 0: the state of key 'big' is damaged"):
         Checkpoint("s", 0).read(table | {piece: other[piece]})
+
+
+def test_a_state_of_another_shape_is_not_taken_up() -> None:
+    rows = dict(Checkpoint("s", 0, "old").rows(iter(states(0).items()), replace(mark(7), shape="old")))
+    assert Checkpoint("s", 0, "old").read(rows) == (replace(mark(7), shape="old"), states(0))
+    with pytest.raises(DamagedError, match="another version or other parameters"):
+        Checkpoint("s", 0, "new").read(rows)
+
+
+def test_other_parameters_and_other_fields_are_another_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = Parameters()
+    other = replace(usual, localization=replace(usual.localization, quiet_s=16.0))
+    assert shape_of(usual) == shape_of(Parameters())
+    assert shape_of(other) != shape_of(usual)
+    before = shape_of(usual)
+
+    @dataclass
+    class Finding:
+        """What a version of tomorrow remembers."""
+
+        added: int
+
+    Finding.__module__ = judging.__name__
+    monkeypatch.setattr(judging, "Finding", Finding)
+    shapes._classes.cache_clear()
+    assert shape_of(usual) != before
+    monkeypatch.undo()
+    shapes._classes.cache_clear()
+    assert shape_of(usual) == before
