@@ -11,13 +11,29 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from schemas.diagnosis import Anomaly, Symptom
+from schemas.diagnosis import Anomaly, Observed, Symptom
 from schemas.envelope import Producer
 
 RECOVERY_NATS = 6.0
 SYMPTOMS: tuple[Symptom, ...] = ("unconnectivity", "packet_loss", "high_latency")
 Key = tuple[int, Symptom]
 """(row of the pair, symptom)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A pair that has just turned ill: what an ``Anomaly`` will say about it. ``at``: position among the pair sums;
+    ``level``: what its recovery is measured against, in the units of its detector."""
+
+    at: int
+    row: int
+    symptom: Symptom
+    detector: str
+    onset_us: int
+    score: float
+    level: float
+    baseline: Observed
+    observed: Observed
 
 
 @dataclass(slots=True)

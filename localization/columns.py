@@ -27,7 +27,8 @@ Path = tuple[str, ...]
 class Trains:
     """Trains of one second, columns of length n, in event order. ``path`` indexes ``paths``, -1 = not known.
 
-    ``rtt_us``: median of the samples, nan = none. ``rtt_count``, ``rtt_log_sum``: number and sum of ln RTT of them.
+    ``rtt_us``: median of the samples, nan = none. ``rtt_count``, ``rtt_log_sum``, ``rtt_log_square``: number, sum and
+    sum of squares of ln RTT of them.
     """
 
     src: list[str]
@@ -42,6 +43,7 @@ class Trains:
     rtt_us: Floats
     rtt_count: Ints
     rtt_log_sum: Floats
+    rtt_log_square: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class PairSums:
     """The same by pair, columns of length m, by ``row``; ``order`` and ``start`` give each pair's trains by time.
 
     ``sent``, ``lost``: of trains that were not lost as a whole. ``lossy_us``: first train with a loss (or the first).
-    ``log_rtt``: mean ln RTT, nan = no sample. ``hops``: links of the last known path, 0 = not known.
+    ``log_rtt``: mean ln RTT, nan = no sample. ``samples``, ``log_square``: their number and the sum of (ln RTT)^2.
+    ``hops``: links of the last known path, 0 = not known.
     """
 
     row: Ints
@@ -60,6 +63,8 @@ class PairSums:
     sent: Ints
     lost: Ints
     log_rtt: Floats
+    samples: Ints
+    log_square: Floats
     hops: Ints
 
 
@@ -83,6 +88,7 @@ def gather(pending: Sequence[ProbeResults], pairs: PairTable, usable: Callable[[
     counts = np.array([len(r.rtt_us) for r in results], np.int64)
     samples = np.fromiter(chain.from_iterable([r.rtt_us for r in results]), np.float64, int(counts.sum()))
     owner = np.repeat(np.arange(len(results)), counts)
+    log_rtt = np.log(np.maximum(samples, RTT_FLOOR_US))
     return Trains(
         src=[src for src, _ in both],
         dst=[r.dst for r in results],
@@ -95,7 +101,8 @@ def gather(pending: Sequence[ProbeResults], pairs: PairTable, usable: Callable[[
         paths=list(known),
         rtt_us=_medians(samples, owner, counts),
         rtt_count=counts,
-        rtt_log_sum=_sums(np.log(np.maximum(samples, RTT_FLOOR_US)), owner, len(results)),
+        rtt_log_sum=_sums(log_rtt, owner, len(results)),
+        rtt_log_square=_sums(log_rtt**2, owner, len(results)),
     )
 
 
@@ -144,6 +151,8 @@ def sum_pairs(trains: Trains) -> PairSums:
         sent=np.add.reduceat((trains.sent * alive)[order], start),
         lost=np.add.reduceat((trains.lost * alive)[order], start),
         log_rtt=np.where(count > 0, total / np.maximum(count, 1), np.nan),
+        samples=count,
+        log_square=np.add.reduceat(trains.rtt_log_square[order], start),
         hops=np.maximum.reduceat(lengths[trains.path + 1][order], start),
     )
 

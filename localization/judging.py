@@ -11,46 +11,55 @@ from math import exp, log
 
 import numpy as np
 
-from localization.anomalies import RECOVERY_NATS, AnomalyBook
+from localization.anomalies import RECOVERY_NATS, AnomalyBook, Finding, Key
 from localization.arrays import Flags
 from localization.baseline import Baseline, Pools, follow_recent, learn_latency, pair_baseline, restart_baseline
 from localization.columns import PairSums, Trains, sum_pairs
 from localization.connectivity import FailedTrains, Outage, follow_trains
-from localization.latency import LatencyScores, latency_threshold, score_latency
+from localization.latency import LatencyScores, score_latency
 from localization.loss import LossBackground, LossScores, learn_loss, pair_background, recovery_gain, score_loss
 from localization.pairs import PairTable
 from localization.parameters import DetectionParameters
+from localization.tails import StepTails, latency_threshold
+from localization.trends import Trends, judge_trends
 from schemas.diagnosis import Observed, Symptom
-from schemas.instants import micros
+from schemas.instants import SECOND_US, micros
 
 WINDOWS_PER_HOUR = 3600.0
 JOB_PRIOR_PACKETS = 10_000.0
 RECOVERED_Z = 2.5
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A pair that has just turned ill: what an ``Anomaly`` will say about it. ``at``: position among the pair sums."""
-
-    at: int
-    row: int
-    symptom: Symptom
-    onset_us: int
-    score: float
-    level: float
-    baseline: Observed
-    observed: Observed
+DETECTORS: dict[Symptom, str] = {
+    "unconnectivity": "failed-trains",
+    "packet_loss": "loss-cusum",
+    "high_latency": "rtt-cusum",
+}
+"""Names of the fast tests; ``localization.trends`` has those of the slow ones."""
+DECAY_EVERY_US = 10 * SECOND_US
 
 
 @dataclass(slots=True)
 class Judge:
-    """Everything that detection remembers of a job's pairs."""
+    """Everything that detection remembers of a job's pairs. ``decay``: of the latency score's tail, per unit."""
 
     parameters: DetectionParameters
     pairs: PairTable
     background: LossBackground
+    tails: StepTails
+    decay: float
     pools: Pools = field(default_factory=Pools)
     book: AnomalyBook = field(default_factory=AnomalyBook)
+    trends: Trends = field(default_factory=Trends)
+
+    @property
+    def books(self) -> tuple[AnomalyBook, AnomalyBook]:
+        """Open anomalies of the fast and of the slow tests."""
+        return self.book, self.trends.book
+
+    def ill(self) -> set[int]:
+        """Rows of pairs with an open anomaly."""
+        return self.book.rows() | self.trends.book.rows()
 
     @property
     def nats(self) -> float:
@@ -61,13 +70,15 @@ class Judge:
     def reach(self) -> float:
         """Score that an alarm of latency needs."""
         windows = self.parameters.false_alarm_pair_hours * WINDOWS_PER_HOUR
-        return latency_threshold(self.parameters.latency_allowance_sigma, windows)
+        return latency_threshold(self.parameters.latency_allowance_sigma, windows, self.decay)
 
 
 def new_judge(parameters: DetectionParameters) -> Judge:
     """A judge that has seen nothing."""
     prior = LossBackground(JOB_PRIOR_PACKETS, JOB_PRIOR_PACKETS * parameters.background_loss)
-    return Judge(parameters, PairTable(len(parameters.loss_alternatives)), prior)
+    tails = StepTails(parameters.latency_clip_sigma)
+    decay = 2.0 * parameters.latency_allowance_sigma
+    return Judge(parameters, PairTable(len(parameters.loss_alternatives)), prior, tails, decay)
 
 
 def judge_second(judge: Judge, trains: Trains, t_us: int) -> tuple[PairSums, list[Finding]]:
@@ -84,13 +95,27 @@ def judge_second(judge: Judge, trains: Trains, t_us: int) -> tuple[PairSums, lis
         sums.lost[at] += packets
     loss = score_loss(judge.pairs, sums, background, p.loss_alternatives)
     baseline = pair_baseline(judge.pairs, sums, judge.pools, p.sigma_floor)
-    latency = score_latency(judge.pairs, sums, baseline, (p.latency_allowance_sigma, p.latency_clip_sigma))
+    latency = _score_latency(judge, sums, baseline, t_us)
     follow_recent(judge.pairs, sums)
     _weigh_recovery(judge, sums, (failed, loss, latency, baseline), t_us)
     findings = _cut_off(judge, sums, failed, baseline) + _lossy(judge, sums, loss, baseline)
     findings += _slow(judge, sums, latency, (loss, baseline))
-    _learn(judge, sums, baseline, _healthy(judge, sums, loss, findings))
-    return sums, findings
+    ill = judge.book.rows() | {finding.row for finding in findings}
+    _learn(judge, sums, baseline, _healthy(judge, sums, loss, ill | judge.trends.book.rows()))
+    return sums, findings + judge_trends(judge.trends, judge.pairs, sums, ill, (p, t_us))
+
+
+def _score_latency(judge: Judge, sums: PairSums, baseline: Baseline, t_us: int) -> LatencyScores:
+    """The fast latency test; the tails of its steps are learned from pairs that nothing spoke against before."""
+    p, columns = judge.parameters, judge.pairs.columns
+    calm = columns.rtt_score[sums.row] < judge.reach / 2.0
+    before = columns.rtt_z[sums.row]
+    latency = score_latency(judge.pairs, sums, baseline, (p.latency_allowance_sigma, p.latency_clip_sigma))
+    ill = judge.ill()
+    judge.tails.learn(latency.z, before, calm & ~np.isin(sums.row, sorted(ill)) if ill else calm)
+    if t_us % DECAY_EVERY_US == 0:
+        judge.decay = judge.tails.decay(p.latency_allowance_sigma)
+    return latency
 
 
 def _cut_off(judge: Judge, sums: PairSums, failed: FailedTrains, baseline: Baseline) -> list[Finding]:
@@ -104,6 +129,7 @@ def _outage_finding(sums: PairSums, outage: Outage, baseline: Baseline) -> Findi
         at=outage.at,
         row=int(sums.row[outage.at]),
         symptom="unconnectivity",
+        detector=DETECTORS["unconnectivity"],
         onset_us=outage.since_us,
         score=outage.score,
         level=1.0,
@@ -120,6 +146,7 @@ def _lossy(judge: Judge, sums: PairSums, loss: LossScores, baseline: Baseline) -
             at=at,
             row=int(sums.row[at]),
             symptom="packet_loss",
+            detector=DETECTORS["packet_loss"],
             onset_us=int(loss.since_us[at]),
             score=float(loss.score[at]),
             level=float(loss.alternative[at]),
@@ -140,6 +167,7 @@ def _slow(judge: Judge, sums: PairSums, latency: LatencyScores, known: tuple[Los
             at=at,
             row=int(sums.row[at]),
             symptom="high_latency",
+            detector=DETECTORS["high_latency"],
             onset_us=int(latency.since_us[at]),
             score=float(latency.score[at]),
             level=_level(judge, sums, baseline, at),
@@ -209,11 +237,10 @@ def _weigh_latency(judge: Judge, row: int, z: float, known: tuple[float, float])
     return float(np.clip(min(anomaly.level / 2.0, RECOVERED_Z) - z, -clip, clip))
 
 
-def _healthy(judge: Judge, sums: PairSums, loss: LossScores, findings: list[Finding]) -> Flags:
+def _healthy(judge: Judge, sums: PairSums, loss: LossScores, ill: set[int]) -> Flags:
     columns = judge.pairs.columns
     quiet = (loss.score < judge.nats / 2.0) & (columns.rtt_score[sums.row] < judge.reach / 2.0)
     quiet &= columns.streak[sums.row] == 0
-    ill = judge.book.rows() | {finding.row for finding in findings}
     return np.asarray(quiet & ~np.isin(sums.row, sorted(ill)) if ill else quiet)
 
 
@@ -224,8 +251,19 @@ def _learn(judge: Judge, sums: PairSums, baseline: Baseline, healthy: Flags) -> 
     learn_latency(judge.pairs, judge.pools, sums, baseline, healthy)
 
 
-def take_recovered(judge: Judge, t_us: int) -> list[tuple[int, Symptom]]:
-    """Anomalies that are over, their pairs ready for new judgement. An outage is over only once trains come back."""
+def take_ended(judge: Judge, t_us: int) -> list[tuple[AnomalyBook, Key]]:
+    """Anomalies that are over, or whose pairs fell silent, the pairs ready for new judgement."""
+    stable_us, silent_us = micros(judge.parameters.stable_s), t_us - micros(judge.parameters.silent_s)
+    seen_us = judge.pairs.columns.seen_us
+    over = [(judge.book, key) for key in _recovered(judge, t_us)]
+    over += [(judge.trends.book, key) for key in judge.trends.book.recovered(t_us, stable_us)]
+    known = {(id(book), key) for book, key in over}
+    silent = [(book, key) for book in judge.books for key in book.open if seen_us[key[0]] <= silent_us]
+    return over + [(book, key) for book, key in silent if (id(book), key) not in known]
+
+
+def _recovered(judge: Judge, t_us: int) -> list[Key]:
+    """Of the fast tests. An outage is over only once trains come back."""
     columns = judge.pairs.columns
     over = []
     for row, symptom in judge.book.recovered(t_us, micros(judge.parameters.stable_s)):

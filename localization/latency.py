@@ -1,16 +1,14 @@
 """Is a pair slower than it was? A CUSUM on ln RTT in units of the pair's own spread, one outlier worth little.
  x = mean ln RTT of the pair's samples in a window, z = (x - mean) / sd against the baseline
 (``localization.baseline``), clipped to +-``clip`` so that one or two spikes can't alarm. The score adds z -
-``allowance``, is kept at zero or above, and alarms at the h for which Siegmund's approximation gives the wanted
-time between false alarms: ARL = (exp(2k(h + 1.166)) - 2k(h + 1.166) - 1) / (2 k^2)  (Siegmund 1985, for a normal
-z). With k = 1 and 10,000 pair-hours h = 7.9: a shift of 4 sd or more alarms in the third window, of 2 sd in about
-nine.
+``allowance``, is kept at zero or above, and alarms at the h that gives the wanted time between false alarms with the
+tails and the memory that healthy windows were seen to have (``localization.tails``). For a normal z, k = 1 and 10,000
+pair-hours h = 7.9: a shift of 4 sd or more alarms in the third window, of 2 sd in about nine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
 
 import numpy as np
 
@@ -18,8 +16,6 @@ from localization.arrays import Floats, Ints
 from localization.baseline import Baseline
 from localization.columns import PairSums
 from localization.pairs import PairTable
-
-OVERSHOOT = 1.166
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +25,6 @@ class LatencyScores:
     z: Floats
     score: Floats
     since_us: Ints
-
-
-def latency_threshold(allowance: float, windows: float) -> float:
-    """h for a mean of ``windows`` windows between false alarms, by fixed-point iteration of Siegmund's formula."""
-    reach = 1.0
-    for _ in range(50):
-        reach = log(2.0 * allowance**2 * windows + 1.0 + reach)
-    return reach / (2.0 * allowance) - OVERSHOOT
 
 
 def score_latency(pairs: PairTable, sums: PairSums, baseline: Baseline, rule: tuple[float, float]) -> LatencyScores:
@@ -50,4 +38,5 @@ def score_latency(pairs: PairTable, sums: PairSums, baseline: Baseline, rule: tu
     fresh = (before == 0.0) & (after > 0.0)
     columns.rtt_since_us[row] = np.where(fresh, sums.first_us, columns.rtt_since_us[row])
     columns.rtt_score[row] = after
+    columns.rtt_z[row] = np.where(heard, np.clip(z, -rule[1], rule[1]), 0.0)
     return LatencyScores(z, after, columns.rtt_since_us[row])

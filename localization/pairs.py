@@ -2,7 +2,7 @@
 
 Rows are handed out in the order in which pairs are first seen, which is the same on every replay. Pairs that were not
 probed for long are dropped by ``forget``, so the table is as big as the plan, not as the job's history.
-Memory: about 350 bytes a pair.
+Memory: about 900 bytes a pair and its two names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from localization.arrays import Flags, Floats, Ints
+from localization.arrays import Flags, Floats, Ints, Singles
 
 Pair = tuple[str, str]
 """(source endpoint, destination endpoint)"""
@@ -29,13 +29,28 @@ def _floats() -> Floats:
     return np.zeros(0, np.float64)
 
 
+def _singles() -> Singles:
+    return np.zeros(0, np.float32)
+
+
+SHORT_VALUES, SHORT_WINDOWS, FEATURES = 30, 10, 7
+"""Values in a short window, windows of look-back, features of one."""
+BLOCKS, MOMENTS, REFERENCE = 6, 3, 4
+"""Blocks in a long window, numbers kept of a block (count, mean, variance) and of the reference (see the columns)."""
+
+
 @dataclass(slots=True)
 class PairColumns:
-    """Columns of length n (two of them n x number of loss alternatives). ``streak*``: fully lost trains in a row,
+    """Columns of length n, some of them n x ``_WIDTHS``. ``streak*``: fully lost trains in a row,
     their packets, the instant of the first. ``loss_sent``, ``loss_lost``: the pair's own background, packets.
     ``loss_score``, ``loss_since_us``: the sequential test per alternative. ``rtt_*``: baseline of ln RTT (windows,
-    mean, variance); ``recent_*``: its last few windows; ``hops``: path length.
-    ``moved``: the placement changed, so the pair learns its own baseline before it is judged.
+    mean, variance), ``rtt_z``: the last window in these units; ``recent_*``: its last few windows; ``hops``: path
+    length. ``moved``: the placement changed, so the pair learns its own baseline before it is judged.
+    ``short_*``: number of the window that is filling, its values of ln RTT and how many, features of the last
+    ``short_known`` windows (at most ten, a ring by ``short_next``), and whether the last one was an outlier.
+    ``long_*``: the same for blocks of five minutes: ``long_sum`` (samples, their sum, their squares), ``long_past``
+    (a ring), ``long_known``, ``long_reference`` (blocks, mean, variance, variance of block means), ``long_shift``
+    (last seen against the reference, ln) and ``long_doubt``.
     """
 
     live: Flags = field(default_factory=_flags)
@@ -57,8 +72,30 @@ class PairColumns:
     recent_var: Floats = field(default_factory=_floats)
     rtt_score: Floats = field(default_factory=_floats)
     rtt_since_us: Ints = field(default_factory=_ints)
+    rtt_z: Floats = field(default_factory=_floats)
+    short_window: Ints = field(default_factory=_ints)
+    short_count: Ints = field(default_factory=_ints)
+    short_value: Singles = field(default_factory=_singles)
+    short_past: Singles = field(default_factory=_singles)
+    short_known: Ints = field(default_factory=_ints)
+    short_next: Ints = field(default_factory=_ints)
+    short_doubt: Flags = field(default_factory=_flags)
+    long_block: Ints = field(default_factory=_ints)
+    long_sum: Floats = field(default_factory=_floats)
+    long_past: Singles = field(default_factory=_singles)
+    long_known: Ints = field(default_factory=_ints)
+    long_reference: Floats = field(default_factory=_floats)
+    long_shift: Floats = field(default_factory=_floats)
+    long_doubt: Flags = field(default_factory=_flags)
 
 
+_WIDTHS: dict[str, tuple[int, ...]] = {
+    "short_value": (SHORT_VALUES,),
+    "short_past": (SHORT_WINDOWS, FEATURES),
+    "long_sum": (MOMENTS,),
+    "long_past": (BLOCKS, MOMENTS),
+    "long_reference": (REFERENCE,),
+}
 _PER_ALTERNATIVE = ("loss_score", "loss_since_us")
 
 
@@ -87,7 +124,8 @@ class PairTable:
         more = max(64, size // 2, len(self.names) - size)
         for spec in fields(PairColumns):
             column = getattr(self.columns, spec.name)
-            shape = (more, self.width) if spec.name in _PER_ALTERNATIVE else (more,)
+            width = (self.width,) if spec.name in _PER_ALTERNATIVE else _WIDTHS.get(spec.name, ())
+            shape = (more, *width)
             old = column.reshape((size, *shape[1:]))
             fill = np.ones(shape, np.bool_) if spec.name == "live" else np.zeros(shape, column.dtype)
             setattr(self.columns, spec.name, np.concatenate([old, fill]))

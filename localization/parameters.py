@@ -18,6 +18,9 @@ class DetectionParameters(Struct, frozen=True, forbid_unknown_fields=True):
     against a pair's own history. ``loss_alternatives``: the loss rates that the sequential test looks for.
     ``latency_allowance_sigma``: half the shift that the latency test is fastest for. ``latency_clip_sigma``: what one
     window can say at most. ``sigma_floor``: least standard deviation of ln RTT, an effect-size floor.
+    ``outlier_factor``: local outlier factor from which half a minute is unlike the five before. ``drift_sigma``: by how
+    many standard deviations of single probes half an hour must be slower than the reference. ``least_shift_us``: what
+    these two call an anomaly at least.
     ``stable_s``: how long a pair must be well before its anomaly is cleared. ``silent_s``: a pair that was not probed
     for that long has no anomaly any more. ``forget_s``: and after that, no history.
     """
@@ -26,10 +29,13 @@ class DetectionParameters(Struct, frozen=True, forbid_unknown_fields=True):
     failed_trains: Annotated[int, Meta(ge=1)] = 2
     background_loss: Probability = 1e-4
     background_packets: Positive = 100_000.0
-    loss_alternatives: Annotated[tuple[Probability, ...], Meta(min_length=1)] = (0.002, 0.01, 0.05, 0.2, 0.8)
+    loss_alternatives: Annotated[tuple[Probability, ...], Meta(min_length=1)] = (0.002, 0.005, 0.015, 0.05, 0.2, 0.8)
     latency_allowance_sigma: Positive = 1.0
     latency_clip_sigma: Positive = 4.0
     sigma_floor: Positive = 0.1
+    outlier_factor: Annotated[float, Meta(gt=1.0)] = 1.6
+    drift_sigma: Positive = 0.6
+    least_shift_us: Positive = 3.0
     stable_s: Positive = 15.0
     silent_s: Positive = 120.0
     forget_s: Positive = 900.0

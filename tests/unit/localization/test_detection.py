@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from localization.detection import DetectionEngine
-from localization.latency import latency_threshold
 from localization.parameters import DetectionParameters
+from localization.tails import latency_threshold
 from schemas.diagnosis import Anomaly, PairWindows
 from schemas.folding import Emission
 from schemas.instants import SECOND_US
@@ -182,7 +182,7 @@ def test_a_pair_that_moves_is_judged_anew() -> None:
 
 def test_the_latency_threshold_solves_siegmunds_formula() -> None:
     windows, allowance = 3.6e7, 1.0
-    reach = 2 * allowance * (latency_threshold(allowance, windows) + 1.166)
+    reach = 2 * allowance * (latency_threshold(allowance, windows, 2 * allowance) + 1.166)
     from math import exp
 
     assert (exp(reach) - reach - 1) / (2 * allowance**2) == pytest.approx(windows, rel=1e-6)
