@@ -38,6 +38,9 @@ _GLOG = re.compile(
 _REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?)\]?", re.S)
 _DMESG_ISO = re.compile(r"(\d{4}-\d\d-\d\dT[\d:]{8},\d{6}[+-]\d\d:\d\d) (.*)", re.S)
 _OVS = re.compile(r"(?:(\d{4}-\d\d-\d\d[T ][\d:]{8}(?:\.\d{1,6})?Z?)|ovs)\|\d+\|([^|]{1,64})\|([A-Z]{2,5})\|(.*)", re.S)
+_RETURN = "#015"
+"""What rsyslog makes of a carriage return."""
+
 _PROGRAM = re.compile(r"([A-Za-z0-9_./@-]{1,64})(?:\[(\d{1,10})\])?: ?(.*)", re.S)
 _HOST_KERNEL = re.compile(r"(\S{1,255}) (kernel: .*)", re.S)
 _SINCE_BOOT = re.compile(r"\[ {0,12}(\d{1,10})\.(\d{1,6})\] ?(?:\[ {0,8}[TC]\d+\] ?)?(.*)", re.S)
@@ -119,9 +122,9 @@ def _inner(text: str, outer: Line) -> Line:
 def _line(text: str, frame: tuple[int | None, str | None, str | None, int | None], since: int | None) -> Line:
     """The line itself; of one that syslog counted in place of repeating it, its text and how often it came."""
     t_us, host, program, priority = frame
-    text, times = text.strip(), 1
+    text, times = text.strip().removesuffix(_RETURN), 1
     if repeated := _REPEATED.fullmatch(text):
-        times, text = max(1, int(repeated[1])), repeated[2].strip()
+        times, text = max(1, int(repeated[1])), repeated[2].strip().removesuffix(_RETURN)
         if found := _SINCE_BOOT.fullmatch(text):
             text = found[3].strip()
     return Line(

@@ -75,6 +75,8 @@ def queue_counters(text: str) -> Iterator[Reading]:
         port, queue = row.cells.get("Port"), row.cells.get("TxQ")
         if port and queue and _is_queue(port, queue) and "Drop/pkts" in row.cells:
             yield Reading(port, queue_name(queue), "dropped", parse_number(row.cells["Drop/pkts"]))
+            if "EcnMarked/pkts" in row.cells:
+                yield Reading(port, queue_name(queue), "ecn_marked", parse_number(row.cells["EcnMarked/pkts"]))
 
 
 def _queue_counters_json(text: str) -> Iterator[Reading]:

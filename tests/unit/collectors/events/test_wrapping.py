@@ -81,6 +81,8 @@ def test_flaps_that_syslog_counted_in_place_of_writing_them_are_counted(frame: s
     found = [each for each, _ in notices_of([frame.format(words)], NOW, "host", 0)]
     assert [each.code for each in found] == ["port_down"] * 5 and found[0].values["times"] == 5
     assert found[0].text == words
+    escaped = frame.format(f"{words}#015")
+    assert [each.text for each, _ in notices_of([escaped], NOW, "host", 0)] == [words] * 5, "of a sender with CRLF"
     many = frame.format(words).replace("5 times", "9999 times")
     flood = [each for each, _ in notices_of([many], NOW, "host", 0)]
     assert len(flood) == MOST_REPEATED and flood[0].values["times"] == 9999

@@ -49,6 +49,21 @@ def test_queue_counters_of_several_releases_in_one_paste() -> None:
     ]
 
 
+def test_marks_where_a_platform_counts_them() -> None:
+    printed = (
+        "    Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes   EcnMarked/pkts EcnMarked/bytes\n"
+        "--------  -----  --------------  ---------------  -----------  ------------   -------------- ---------------\n"
+        "    Eth4    UC3           1,234           56,789            7           890            4,321         987,654\n"
+        "    Eth4    UC4               0                0            0             0              N/A             N/A\n"
+    )
+    assert plain(queue_counters(printed)) == [
+        ("Eth4", 3, "dropped", 7),
+        ("Eth4", 3, "ecn_marked", 4_321),
+        ("Eth4", 4, "dropped", 0),
+        ("Eth4", 4, "ecn_marked", None),
+    ]
+
+
 def test_queue_counters_as_json() -> None:
     assert plain(queue_counters(text("queue_counters.json"))) == [
         ("Ethernet0", 3, "dropped", 1019),
