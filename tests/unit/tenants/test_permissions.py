@@ -1,0 +1,78 @@
+"""Permissions are the least, and tenants have none on what is another's."""
+
+from __future__ import annotations
+
+import pytest
+
+from schemas.maps import EndpointMap
+from skeletonhunter.tenants.acls import as_command, binding
+from skeletonhunter.tenants.ownership import DOWN, UP, Ownership, TenantError, prefix_of
+from skeletonhunter.tenants.permissions import Permission, permissions
+from streams.stages import STAGES
+from tests.integration.tenants.people import JOBS, said
+
+TENANTS = ("acme", "bolt", "acme2")
+
+
+def of(principal: str, prefix: str = "") -> list[Permission]:
+    return [each for each in permissions(prefix, TENANTS) if each.principal == principal]
+
+
+def test_an_agent_of_a_tenant_may_touch_its_own_topics_only() -> None:
+    found = {(each.operation, each.name) for each in of("agent-acme", "p.") if each.resource == "topic"}
+    own = "p.tenant.acme."
+    assert found == {("write", own + topic) for topic in UP} | {("read", own + topic) for topic in DOWN}
+    assert not any(each.prefixed for each in of("agent-acme"))
+
+
+def test_nobody_may_do_anything_to_all_topics() -> None:
+    for each in permissions("", TENANTS):
+        assert not each.prefixed or each.name.startswith(("skeletonhunter", "alert", "reader-"))
+        assert each.operation != "create" or each.principal == "work"
+
+
+def test_only_maps_and_administrators_write_endpoint_maps() -> None:
+    writers = {
+        each.principal for each in permissions("", TENANTS) if (each.operation, each.name) == ("write", "endpoint-map")
+    }
+    assert writers == {"maps"}
+
+
+def test_a_worker_has_what_its_stages_need() -> None:
+    may = {(each.operation, each.name) for each in of("work")}
+    for stage in STAGES.values():
+        assert {("read", topic) for topic in stage.inputs} <= may
+        assert {("write", topic) for topic in stage.outputs} <= may
+    assert ("write", "rnic-counters") not in may
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "a*", "x" * 65, "ä", "a b", "../a"])
+def test_a_name_that_could_reach_into_another_tenants_topics_is_refused(name: str) -> None:
+    with pytest.raises(TenantError):
+        prefix_of(name)
+    with pytest.raises(TenantError):
+        permissions("", [name])
+
+
+def test_no_prefix_of_a_tenant_begins_another() -> None:
+    prefixes = [prefix_of(tenant) for tenant in TENANTS]
+    assert not any(one != other and other.startswith(one) for one in prefixes for other in prefixes)
+
+
+def test_the_command_says_what_the_acl_says() -> None:
+    one = Permission("work", "topic", "skeletonhunter", True, "describe_configs")
+    words = "--operation DescribeConfigs --resource-pattern-type prefixed --topic skeletonhunter"
+    assert as_command(one) == f"--add --allow-principal User:work {words}"
+    assert binding(one).principal == "User:work"
+
+
+def test_a_job_that_changes_hands_is_taken_away() -> None:
+    ownership = Ownership("acme")
+    first = said("endpoint-map", "acme", version=5)
+    assert isinstance(first, EndpointMap)
+    ownership.learn(first)
+    assert ownership.owns(JOBS["acme"])
+    ownership.learn(said("endpoint-map", "bolt", JOBS["acme"], version=4))  # type: ignore[arg-type]
+    assert ownership.owns(JOBS["acme"]), "an older map says nothing"
+    ownership.learn(said("endpoint-map", "bolt", JOBS["acme"], version=6))  # type: ignore[arg-type]
+    assert not ownership.owns(JOBS["acme"])
