@@ -87,7 +87,7 @@ METRICS: tuple[Metric, ...] = (
         "counter",
         ("target", "outcome"),
         ("alert",),
-        "alerts that were delivered, failed after all attempts, or were withheld (silence, storm, nothing new)",
+        "alerts that were delivered, failed after all attempts, or were withheld (silence, storm, verdict not settled)",
     ),
     Metric(
         "alert_attempts_total",

@@ -106,7 +106,12 @@ class Book:
     @property
     def remind_s(self) -> float | None:
         """Seconds after which an open page is told again; None = never."""
-        return self.target.remind_s or (ALERTMANAGER_AGAIN_S if self.target.format == "alertmanager" else None)
+        return self.target.remind_s or (ALERTMANAGER_AGAIN_S if self.is_refreshed else None)
+
+    @property
+    def is_refreshed(self) -> bool:
+        """Whether the receiver has to be told again and again that a page is open; that is no news, and is not kept."""
+        return self.target.format == "alertmanager"
 
     def restore(self, deliveries: Iterable[AlertDelivery], incidents: Iterable[Incident]) -> None:
         """Goes on where the newest delivery of each page left off; ``incidents`` in order of their being sent."""
@@ -187,7 +192,7 @@ class Book:
     def _settling(self, page: Page, now_us: int) -> str | None:
         return "the verdict may still change" if not page.told and now_us < page.settled_us else None
 
-    def _go_on(self, page: Page, incident: Incident, now_us: int) -> Telling:
+    def _go_on(self, page: Page, incident: Incident, now_us: int) -> Telling | None:
         before = page.severity
         page.take(incident)
         if page.is_over:
@@ -197,7 +202,7 @@ class Book:
         if self.target.format == "json" and self.target.updates:
             return self._telling(page, incident, incident.state if len(page.members) == 1 else "updated")
         if page.gist() == page.said:
-            return self._telling(page, incident, "updated", "it would say the same")
+            return None
         rose = before != page.severity and is_at_least(page.severity, before)
         quiet = None if self.target.updates or rose else "updates are off"
         return self._telling(page, incident, "updated", quiet)
@@ -219,11 +224,10 @@ class Book:
         return [telling for page in list(self.pages.values()) if (telling := self._due(page, now_us)) is not None]
 
     def _due(self, page: Page, now_us: int) -> Telling | None:
-        is_alertmanager = self.target.format == "alertmanager"
         if (
             page.is_over
             or self._settling(page, now_us)
-            or (self._silenced(page, now_us) and not (is_alertmanager and page.told))
+            or (self._silenced(page, now_us) and not (self.is_refreshed and page.told))
         ):
             return None
         if not page.told or page.outcome == "failed":
@@ -242,6 +246,6 @@ class Book:
             page.told, page.sent_us = True, now_us
             page.said = page.gist() if outcome == "delivered" else page.said
             page.labels = labels if labels is not None and outcome == "delivered" else page.labels
-            page.reminders += telling.reminder
+            page.reminders += telling.reminder and not self.is_refreshed
         if page.is_over:
             self.pages.pop(page.lead.incident, None)

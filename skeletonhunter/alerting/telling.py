@@ -105,6 +105,8 @@ class Teller:
     def _settle(self, telling: Telling, outcome: Outcome, why: str, labels: dict[str, str] | None) -> None:
         self.outcomes[outcome] += 1
         self.book.settle(telling, outcome, labels, self.now_us())
+        if telling.reminder and self.book.is_refreshed and outcome == "delivered":
+            return
         delivery = self._delivery(telling, outcome, why)
         _log.info(
             "alert target=%s incident=%s state=%s severity=%s outcome=%s attempts=%d delivery=%s%s",

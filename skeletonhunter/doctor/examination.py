@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from collectors.agent_settings import AgentSettings
+from skeletonhunter.doctor.alerts import check_alerts
 from skeletonhunter.doctor.clickhouse import check_clickhouse
 from skeletonhunter.doctor.clock import check_clock
 from skeletonhunter.doctor.findings import Finding
@@ -25,6 +27,7 @@ def examine(settings: Settings, agent: AgentSettings | None, now_us: int, most_l
     if states.get("topics") == "ok":
         yield from check_plans(settings.kafka, now_us)
     yield from check_clickhouse(settings.clickhouse)
+    yield from check_alerts(settings.alerts, os.environ)
     if agent is not None:
         yield from check_host(agent)
         yield from check_clock(agent, settings.parameters.localization.clock_bound_s)

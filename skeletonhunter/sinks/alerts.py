@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class AlertCounts:
-    """What became of the incidents of one target: ``withheld`` by a silence, a storm, or because nothing was new."""
+    """What became of the incidents of one target: ``withheld`` by a silence, a storm, or until the verdict settles."""
 
     delivered: int = 0
     dead_letters: int = 0

@@ -19,13 +19,14 @@ from schemas.codec import encode, key_of
 from schemas.envelope import Message
 from skeletonhunter import migrations
 from skeletonhunter.collecting import load_agent_settings
+from skeletonhunter.doctor.alerts import check_alerts
 from skeletonhunter.doctor.clickhouse import check_clickhouse
 from skeletonhunter.doctor.clock import check_clock
 from skeletonhunter.doctor.findings import Finding, is_healthy
 from skeletonhunter.doctor.host import check_host
 from skeletonhunter.doctor.kafka import check_kafka
 from skeletonhunter.doctor.plans import check_plans
-from skeletonhunter.settings import ClickHouseSettings, KafkaSettings, Settings
+from skeletonhunter.settings import AlertSettings, ClickHouseSettings, KafkaSettings, Settings
 from skeletonhunter.sinks.connection import connect
 from skeletonhunter.sinks.kafka_source import KafkaSource
 from streams.records import Record
@@ -154,6 +155,21 @@ def test_a_clickhouse_that_is_away_or_a_dsn_that_is_none_never_shows_a_password(
         found = of(list(check_clickhouse(ClickHouseSettings(dsn=dsn))), "clickhouse")
         assert found.state == "failed"
         assert "hidden" not in found.says + found.fix
+
+
+def test_who_is_to_be_told_is_looked_at_without_telling_them(tmp_path: Path) -> None:
+    def alerts(**fields: object) -> list[Finding]:
+        aimed = {"name": "oncall", "format": "slack", **fields}
+        return list(
+            check_alerts(msgspec.convert({"targets": [aimed]}, AlertSettings), {"HOOK": "http://127.0.0.1:1/t0k"})
+        )
+
+    assert of(list(check_alerts(AlertSettings(), {})), "alerts").state == "warning"
+    assert of(alerts(url_file=str(tmp_path / "none")), "alerts").says.endswith("No such file or directory")
+    refused = of(alerts(url_env="HOOK"), "alerts")
+    assert (refused.state, "is loopback" in refused.says, "t0k" in refused.says) == ("failed", True, False)
+    assert of(alerts(url="http://203.0.113.7/x", url_env=None), "alerts").state == "failed"  # reserved for examples
+    assert of(alerts(url="http://1.1.1.1/x"), "alerts").says == "1 targets: oncall at http://1.1.1.1"
 
 
 def host(folder: Path, more: str = "") -> list[Finding]:
