@@ -44,6 +44,7 @@ LOST_HERE = (
     "rx_roce_discards",
     "oos_drop_count",
     "res_oos_drop_count",
+    "responder_oos",
 )
 LOST_BEYOND = (
     "packet_seq_err",
@@ -57,10 +58,24 @@ LOST_BEYOND = (
     "retrans_pkts",
     "retrans_timeout_events",
     "unresponsive_remote_events",
+    "requester_oos_nak",
+    "requester_timeout",
+    "requester_retries_exceeded",
+    "req_rx_pkt_seq_err",
+    "tx_rdma_ack_timeout",
+    "req_tx_retry_excd_err",
+    "retry_exceeded_err",
 )
-"""mlx5, bnxt_re, EFA."""
+"""mlx5, bnxt_re, EFA, MANA, ionic, rxe."""
 
-BROKEN = ("req_transport_retries_exceeded", "max_retry_exceeded", "unresponsive_remote_events")
+BROKEN = (
+    "req_transport_retries_exceeded",
+    "max_retry_exceeded",
+    "unresponsive_remote_events",
+    "requester_retries_exceeded",
+    "req_tx_retry_excd_err",
+    "retry_exceeded_err",
+)
 """Each of these ends a connection, so that one is enough."""
 
 TIMEOUTS = "local_ack_timeout_err"

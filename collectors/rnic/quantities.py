@@ -31,8 +31,9 @@ SENT = (
     Source(("hw_counters/tx_bytes",)),
     Source(("hw_counters/ip4OutOctets", "hw_counters/ip6OutOctets")),
     Source(("hw_counters/hw_tx_bytes_cnt",)),
+    Source(("hw_counters/tx_rdma_ucast_bytes",)),
 )
-"""IBTA (mlx4, mlx5, hfi1, qib, ...), old 64-bit files, EFA and bnxt_re, irdma and i40iw, erdma."""
+"""IBTA (mlx4, mlx5, hfi1, qib, ...), old 64-bit files, EFA, bnxt_re and MANA, irdma and i40iw, erdma, ionic."""
 
 RECEIVED = (
     Source(("counters/port_rcv_data",), WORD_BYTES),
@@ -40,6 +41,7 @@ RECEIVED = (
     Source(("hw_counters/rx_bytes",)),
     Source(("hw_counters/ip4InOctets", "hw_counters/ip6InOctets")),
     Source(("hw_counters/hw_rx_bytes_cnt",)),
+    Source(("hw_counters/rx_rdma_ucast_bytes",)),
 )
 
 SOFT_SENT, SOFT_RECEIVED = Source(("statistics/tx_bytes",)), Source(("statistics/rx_bytes",))
@@ -66,7 +68,7 @@ CEILINGS = {
 }
 """IBTA 16.1.3.5 PortCounters: widths of 4, 8, 16 and 32 bits."""
 
-GAUGES = frozenset({"lifespan", "num_fastreg_mrs", "load_time"})
+GAUGES = frozenset({"lifespan", "num_fastreg_mrs", "load_time", "current_rate"})
 GAUGE_PREFIXES = ("active_", "watermark_", "max_", "num_alloc_")
 
 SAME_AS = {

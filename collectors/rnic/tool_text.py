@@ -32,6 +32,7 @@ PATH = re.compile(
 NAMED = re.compile(r"\s*([A-Za-z_][\w.]{0,63})\s*:\s*(N/A\b.*|\S+)\s*")
 INDENTED = re.compile(r"\s+([A-Za-z_][\w.]{0,63})\s+(N/A\b.*|\S+)\s*")
 PAIRS = re.compile(rf"\s*[A-Za-z_][\w.]{{0,63}}\s+{_NUMBER}(?:\s+[A-Za-z_][\w.]{{0,63}}\s+{_NUMBER})+\s*")
+PAIR = re.compile(rf"[A-Za-z_][\w.]{{0,63}}\s+{_NUMBER}\s*")
 STATISTIC = re.compile(rf"\s*(\S.{{0,79}}?):\s+(-?{_NUMBER})\s*")
 SIDES = re.compile(rf"\s*(\S[^:]{{0,79}}):\s+({_NUMBER})\s+[|<>]?\s*(\S[^:]{{0,79}}):\s+({_NUMBER})(?:\s+DIFF:.*)?\s*")
 SLASHED = re.compile(rf"\s*(\S[^:]{{0,79}}):\s+({_NUMBER})\s*(?:/|->)\s*({_NUMBER})\s*")
@@ -61,6 +62,11 @@ class _Listing:
     def begin(self, port: Port) -> None:
         """A heading."""
         self._port, self._names = port, set()
+
+    @property
+    def is_of_device(self) -> bool:
+        """Whether the last heading told a device: what follows may be its line, wrapped."""
+        return bool(self._port[0])
 
     def take(self, name: str, text: str) -> None:
         """A counter below the last heading; one that was there already is of another, unknown port."""
@@ -100,7 +106,7 @@ def _read_line(listing: _Listing, line: str) -> None:
         listing.begin(("", int(header[1])))
     elif (pair := NAMED.fullmatch(line) or INDENTED.fullmatch(line)) is not None:
         listing.take(pair[1], pair[2])
-    elif PAIRS.fullmatch(line):
+    elif PAIRS.fullmatch(line) or (listing.is_of_device and PAIR.fullmatch(line)):
         _read_pairs(listing, line)
     elif not stripped:
         listing.begin(("", 0))

@@ -92,6 +92,7 @@ def test_a_saturated_32_bit_file_gives_way_to_its_64_bit_twin(tmp_path: Path) ->
         ("efa_0", 123456789, 987654321),
         ("irdma0", 5060, 7080),
         ("bnxt_re0", 4242, 2424),
+        ("ionic_0", 5151, 1515),
         ("rxe0", 700, 800),
         ("mlx5_4", 400, 800),
         ("mlx5_bond_0", 4000, 8000),

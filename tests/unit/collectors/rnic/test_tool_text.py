@@ -61,6 +61,22 @@ def test_a_lost_heading_never_gives_one_port_s_counters_to_another() -> None:
     }
 
 
+def test_a_wrapped_line_of_rdma_statistic_goes_on_with_its_port() -> None:
+    printed = (
+        "link mlx5_0/1 rx_write_requests 5 out_of_buffer 6\nout_of_sequence 7 np_cnp_sent 8\nrp_cnp_handled 9\n\n"
+        "link mlx5_1/1 supported optional-counters cc_rx_ce_pkts,cc_tx_cnp_pkts\nwords 5 of text\n\nalone 5\n"
+    )
+    assert parse_hw_counters(printed) == {
+        ("mlx5_0", 1): {
+            "rx_write_requests": 5,
+            "out_of_buffer": 6,
+            "out_of_sequence": 7,
+            "np_cnp_sent": 8,
+            "rp_cnp_handled": 9,
+        }
+    }
+
+
 def test_rdma_statistic_as_json_and_pairs_without_a_link() -> None:
     printed = (
         '[{"ifindex":0,"ifname":"mlx5_0","port":1,"out_of_buffer":135,"np_cnp_sent":"21278000002"},'
