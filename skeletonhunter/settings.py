@@ -80,10 +80,15 @@ class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class ClickHouseSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where ClickHouse is: ``chdb:///path`` (embedded) or ``clickhouse://user:password@host:8123/database``.
 
+    ``clickhouses://`` means TLS, with the authorities of the system or those of the PEM file ``ca``. The password may
+    be in ``password_file`` instead of the DSN.
+
     The sink inserts after ``batch_rows`` rows or ``batch_s`` seconds, whichever comes first.
     """
 
     dsn: Url = "chdb://.skeletonhunter/clickhouse"
+    password_file: str = ""
+    ca: str = ""
     database: Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]*$")] = "skeletonhunter"
     batch_rows: Annotated[int, Meta(ge=1)] = 50_000
     batch_s: Annotated[float, Meta(gt=0)] = 1.0
@@ -140,11 +145,18 @@ def _with_access(kafka: KafkaSettings) -> KafkaSettings:
 def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
     """What the types can't express: (field, what is wrong with it)."""
     yield from _wrong_stages(settings.worker)
+    yield from _wrong_files(settings.clickhouse)
     yield from ((f"kafka.security.{name}", detail) for name, detail in wrong_access(settings.kafka.security))
     yield from contradictions_of_alerts(settings.alerts)
     for name, number in _numbers("", settings):
         if not math.isfinite(number):
             yield name, f"Expected a finite number, got {number}"
+
+
+def _wrong_files(clickhouse: ClickHouseSettings) -> Iterator[tuple[str, str]]:
+    for name in ("password_file", "ca"):
+        if getattr(clickhouse, name) and not Path(getattr(clickhouse, name)).is_file():
+            yield f"clickhouse.{name}", f"there is no file {getattr(clickhouse, name)}"
 
 
 def _wrong_stages(worker: WorkerSettings) -> Iterator[tuple[str, str]]:

@@ -77,7 +77,7 @@ def connect(settings: ClickHouseSettings) -> Client:
     if scheme not in SCHEMES:
         known = ", ".join(f"{name}://" for name in SCHEMES)
         raise ClickHouseDsnError(f"{redacted(settings.dsn)}: unknown kind of DSN {scheme!r}, expected one of {known}")
-    return _embedded(settings.dsn) if is_embedded(settings.dsn) else _server(settings.dsn)
+    return _embedded(settings.dsn) if is_embedded(settings.dsn) else _server(settings)
 
 
 def is_away(error: Exception) -> bool:
@@ -108,20 +108,29 @@ def faults_of_clickhouse(dsn: str, wrong: type[Exception]) -> Iterator[None]:
         raise wrong(f"{redacted(dsn)}: {str(error).splitlines()[0]}") from error
 
 
-def _server(dsn: str) -> Client:
+def _server(settings: ClickHouseSettings) -> Client:
     import clickhouse_connect
 
     logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # its errors are raised, which is enough
-    parts = urlsplit(dsn)
+    parts = urlsplit(settings.dsn)
     tls = parts.scheme in ("clickhouses", "https")
     plain = urlunsplit(parts._replace(path=""))
     return clickhouse_connect.get_client(
         dsn=plain,
         interface="https" if tls else None,
         autogenerate_session_id=False,
+        **_proof(settings),
         connect_timeout=10,
         send_receive_timeout=60,
     )
+
+
+def _proof(settings: ClickHouseSettings) -> dict[str, str]:
+    """How we prove who we are, and the server who it is, as far as the DSN does not say."""
+    proof = {"ca_cert": settings.ca} if settings.ca else {}
+    if settings.password_file:
+        proof["password"] = Path(settings.password_file).read_text().rstrip("\r\n")
+    return proof
 
 
 def _embedded(dsn: str) -> Client:

@@ -2,15 +2,18 @@
 
 No ClickHouse server can be installed where the tests run. The engine behind this is the same, so the path that a
 server's DSN takes is tested for real: client, HTTP, Arrow bodies, error codes, and a server that goes away and comes
-back. It does not test users, TLS, or anything that replicas do.
+back. It does not test anything that replicas do; of users and TLS only that clients prove
+who they are, and ask for proof.
 """
 
 from __future__ import annotations
 
 import re
+import ssl
 import sys
 import tempfile
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,10 +28,17 @@ _ENGINE_SETTINGS = ("async_insert", "max_partitions_per_insert_block")
 
 
 @contextmanager
-def serving(engine_path: str, port: int = 0) -> Iterator[int]:
-    """Serves the embedded database at ``engine_path`` until the block ends; yields the port."""
+def serving(
+    engine_path: str, port: int = 0, tls: ssl.SSLContext | None = None, users: dict[str, str] | None = None
+) -> Iterator[int]:
+    """Serves the embedded database at ``engine_path`` until the block ends; yields the port.
+
+    ``tls``: over TLS only. ``users``: to these, with their passwords, only.
+    """
     connection = chdb.connect(engine_path)
-    server = _Server(("127.0.0.1", port), _handler(connection))
+    server = _Server(("127.0.0.1", port), _handler(connection, users))
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -38,6 +48,10 @@ def serving(engine_path: str, port: int = 0) -> Iterator[int]:
         server.close_all()
         thread.join()
         connection.close()
+
+
+def _basic(user: tuple[str, str]) -> str:
+    return f"Basic {b64encode(':'.join(user).encode()).decode()}"
 
 
 class _Server(ThreadingHTTPServer):
@@ -63,7 +77,9 @@ class _Server(ThreadingHTTPServer):
         self.server_close()
 
 
-def _handler(connection: chdb.state.sqlitelike.Connection) -> type[BaseHTTPRequestHandler]:
+def _handler(
+    connection: chdb.state.sqlitelike.Connection, users: dict[str, str] | None = None
+) -> type[BaseHTTPRequestHandler]:
     lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -72,6 +88,9 @@ def _handler(connection: chdb.state.sqlitelike.Connection) -> type[BaseHTTPReque
         def do_POST(self) -> None:
             asked = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
             body = _plain(self._body(), self.headers.get("Content-Encoding"))
+            if users is not None and self.headers.get("Authorization") not in map(_basic, users.items()):
+                self._answer(403, b"Code: 516. DB::Exception: Authentication failed")
+                return
             with lock:
                 try:
                     self._answer(200, _run(connection, asked, body))
