@@ -1,4 +1,4 @@
-"""GID tables as ``show_gids`` and ``ibv_devinfo -v`` print them, in one shape. Pure and total.
+"""GID tables as ``show_gids``, ``ibv_devinfo -v`` and ``hiroce3 gids`` print them, in one shape. Pure and total.
 
 ``show_gids`` separates by tabs and blanks and leaves the IPv4 column empty for addresses that are none; the first DEV
 is the RDMA device, the last the network device. ``ibv_devinfo`` writes "GID[  3]: ::ffff:192.0.2.1, RoCE v2" below
@@ -16,6 +16,10 @@ Port = tuple[str, int]
 ROW = re.compile(
     r"(\S{1,64})\s+([0-9]{1,3})\s+([0-9]{1,5})\s+([0-9a-fA-F:.]{2,45})\s+(?:[0-9.]{7,15}\s+)?(v1|v2|ib|IB)(?:\s+(\S{1,32}))?"
 )
+VENDOR_ROW = re.compile(
+    r"(\S{1,64})\s+(\S{1,32})\s+([0-9]{1,3})\s+([0-9]{1,5})\s+([0-9a-fA-F:.]{2,45})\s+(RoCE v[12]|IB)"
+    r"(?:\s+[0-9.]{7,15})?(?:\s+(?:up|down))?"
+)
 DEVICE = re.compile(r"hca_id:\s*(\S{1,64})")
 PORT = re.compile(r"port:\s*([0-9]{1,3})")
 LINK_LAYER = re.compile(r"link_layer:\s*(\w{1,16})")
@@ -31,6 +35,8 @@ def parse_gid_listing(text: str) -> dict[Port, tuple[Gid, ...]]:
         row, entry = ROW.fullmatch(line), ENTRY.fullmatch(line)
         if row is not None:
             _put(found, (row[1], int(row[2])), (row[3], row[4], row[5]), row[6] or "")
+        elif (other := VENDOR_ROW.fullmatch(line)) is not None:
+            _put(found, (other[1], int(other[3])), (other[4], other[5], other[6]), other[2])
         elif entry is not None:
             _put(found, (device, port), (entry[1], entry[2], entry[3] or untold), "")
         elif (named := DEVICE.fullmatch(line)) is not None:

@@ -120,6 +120,17 @@ def test_a_kind_that_an_old_release_does_not_print_is_known_of_infiniband_only()
     assert kinds["Ethernet"]["m1", 1][0].kind == "ib"
 
 
+def test_another_vendor_s_listing_gives_the_same_shape() -> None:
+    printed = (
+        "ib_dev    \tnet_dev   \tport idx  gid                                      type     ip              link\n"
+        "----------\t----------\t---- ---  ---------------------------------------  -------  --------------  ----\n"
+        "hrn3_bond_0\tbond0     \t1    0    fe80:0000:0000:0000:00dc:00ff:fe6c:9301  RoCE v2                  up\n"
+        "hrn3_bond_0\tbond0     \t1    1    0000:0000:0000:0000:0000:ffff:c000:0203  RoCE v2  192.0.2.3       up\r\n"
+    )
+    found = parse_gid_listing(printed)["hrn3_bond_0", 1]
+    assert [(one.index, one.kind, one.netdev) for one in found] == [(0, "v2", "bond0"), (1, "v2", "bond0")]
+
+
 def test_both_printouts_give_one_shape() -> None:
     shown = parse_gid_listing(SHOWN)
     assert shown["mlx5_2", 1] == (Gid(0, LOCAL, "v1", "eth4"), Gid(3, V4, "v2", "eth4"))
