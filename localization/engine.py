@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from localization.boundary import boundary_pass
 from localization.cases import Case, Ends, ends_of
 from localization.evidence import EvidenceStore, new_evidence
-from localization.grouping import CaseBook, group_slow, own_faults, place
+from localization.grouping import CaseBook, group_slow, own_faults, place, set_aside
 from localization.host import host_pass
 from localization.incidents import Told
 from localization.lifecycle import close_cases, report, tell_merged, unite
@@ -72,6 +72,7 @@ class LocalizationEngine:
         if store.watch.is_due(t_us):
             look(store.watch, t_us)
         _take_fresh(state)
+        set_aside(book, store)
         own_faults(book, store)
         group_slow(book, store, t_us)
         emissions = state.monitor.check(store, state.told, t_us)

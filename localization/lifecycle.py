@@ -25,7 +25,7 @@ from localization.incidents import (
     settle_on,
     tell,
 )
-from localization.monitor_cases import MonitorCases
+from localization.monitor_cases import SILENCES, MonitorCases
 from localization.suspects import Suspect
 from localization.verdict import Verdict
 from localization.watch import HEAVY_LOSS
@@ -46,7 +46,9 @@ def report(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission
     """What there is to tell about a case now."""
     store, told, monitor = desk
     if verdict.kind in MONITOR_KINDS:
-        return monitor.withhold(case, verdict, told, store, t_us) if case.opened is None else []
+        if case.opened is None:
+            return monitor.withhold(case, verdict, told, store, t_us)
+        return _take_back(case, verdict, desk, t_us) if _was_monitor(case, verdict, store) else []
     if case.opened is None and not _is_ready(case, verdict, store, t_us):
         return []
     if not case.anomalies and not verdict.firm and case.opened is None:
@@ -66,6 +68,27 @@ def report(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission
     return [tell(told, case.opened)]
 
 
+def _was_monitor(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
+    """Whether what was told of the network began with the agent's own trouble, which is known only now."""
+    if verdict.kind not in SILENCES or case.opened is None or case.opened.kind in MONITOR_KINDS:
+        return False
+    agent = (verdict.component or "").removeprefix("agent:")
+    mine = [e for pair in case.pairs() for e in pair if store.agent_of(e) == agent and e in store.sources.known]
+    last_us = max((store.sources.known[endpoint].last_us for endpoint in mine), default=0)
+    return last_us <= case.onset_us + TOGETHER_US
+
+
+def _take_back(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission]:
+    """Tells an incident off that was the monitor's own trouble, which is told instead."""
+    store, told, monitor = desk
+    before, case.opened, case.meant, case.firm, case.localized_us = case.opened, None, None, False, None
+    emissions = monitor.withhold(case, verdict, told, store, t_us)
+    now = monitor.told.get(case.withheld or "")
+    if before is not None and now is not None:
+        emissions.append(tell(told, closing_merged(before, now.incident, t_us)))
+    return emissions
+
+
 def _is_ready(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> bool:
     age_us = t_us - case.detected_us
     parameters = store.parameters
@@ -73,6 +96,8 @@ def _is_ready(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> 
         slow = verdict.awaited and case.symptom() == "high_latency"
         return age_us >= micros(parameters.patience_s) * (2 if slow else 1)
     settled = age_us >= micros(parameters.settle_s) or _is_gentle(case, store)
+    if verdict.confidence < EVEN and age_us < LONGEST_WAIT_US:
+        return False
     if _is_wide(case, verdict) and age_us < WIDE_WAIT_US:
         return False
     return settled and (age_us >= LONGEST_WAIT_US or not _in_doubt(case, verdict, store))

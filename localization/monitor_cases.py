@@ -17,12 +17,12 @@ from localization.incidents import Told, closing, closing_merged, compose, is_ma
 from localization.producers import is_starved
 from localization.troubles import Trouble, find_troubles
 from localization.verdict import Verdict
-from schemas.diagnosis import Action, Candidate, Incident
+from schemas.diagnosis import Action, Candidate, Incident, IncidentKind
 from schemas.folding import Emission
 from schemas.ids import content_id
 from schemas.instants import SECOND_US, micros
 
-SILENCES = ("agent_missing", "collector_gap")
+SILENCES: tuple[IncidentKind, ...] = ("agent_missing", "collector_gap")
 MUTED_US = 6 * SECOND_US
 """Longer than the pause until a withheld case is looked at again."""
 MUTED_BEFORE_US = 10 * SECOND_US

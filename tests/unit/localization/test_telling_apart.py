@@ -193,6 +193,7 @@ def test_an_agent_that_dies_and_comes_back_while_a_link_loses_leaves_the_blame_w
         ("network_fault", "link:u-1-0-0"),
         ("agent_missing", "agent:c3"),
     ]
+    assert found[0].symptom == ("packet_loss" if loss < 1.0 else "unconnectivity")
 
 
 def test_of_two_parts_that_no_train_tells_apart_the_one_that_another_pass_speaks_against_is_blamed() -> None:
