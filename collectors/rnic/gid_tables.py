@@ -74,6 +74,17 @@ def _preference(entry: Gid) -> tuple[int, int]:
     return rank, entry.index
 
 
+def misplaced(table: Sequence[Gid], found: Gid | None) -> str:
+    """What is wrong with a pinned index: nothing stands there, or an address of the link although routable ones exist
+    (an empty setting is read as index 0); empty: nothing is.
+    """
+    if found is None:
+        return "has no GID in this namespace" if table else ""
+    if found.gid.startswith(LINK_LOCAL) and any(not entry.gid.startswith(LINK_LOCAL) for entry in table):
+        return "is an address of the link only, though routable ones exist"
+    return ""
+
+
 class GidMove(Struct, frozen=True):
     """What became of the GID in use: ``now`` None = nothing to use any more."""
 

@@ -16,7 +16,7 @@ from collectors.rnic.attributes import Attribute, read_text
 from collectors.rnic.bonds import BondVerdict, active_aggregator, bond_of, judge_bond, read_members
 from collectors.rnic.devices import Device
 from collectors.rnic.gid_reading import GidReader
-from collectors.rnic.gid_tables import Gid, compare, in_use
+from collectors.rnic.gid_tables import Gid, compare, in_use, misplaced
 from collectors.rnic.link_watch import Change, LinkWatch
 from collectors.rnic.pcie import PcieWatch, find_bottleneck, read_chain
 from collectors.rnic.placement import Placement
@@ -121,9 +121,9 @@ class PortState:
             after = {"gid": found.gid if found else None, "new_index": found.index if found else None}
             values = {"endpoint": placement.endpoint, **after, **before}
             yield device_event(now, device, "gid_changed", "warning", f"{placement.rnic}: {move.text}", **values)
-        elif found is None and placement.gid_index is not None and table and not memory.hole_told:
+        elif (wrong := self._misplaced(table, placement, found)) and not memory.hole_told:
             memory.hole_told = True
-            text = f"{placement.rnic}: index {placement.gid_index} is pinned and has no GID in this namespace"
+            text = f"{placement.rnic}: index {placement.gid_index} is pinned and {wrong}"
             scope = f"config:{placement.host}"
             indexes = [entry.index for entry in table]
             yield device_event(now, scope, "gid_missing", "warning", text, endpoint=placement.endpoint, indexes=indexes)
@@ -131,6 +131,9 @@ class PortState:
             text = f"{placement.rnic}: GID index {found.index} is {found.gid} again"
             yield device_event(now, device, "gid_restored", "info", text, endpoint=placement.endpoint, gid=found.gid)
         memory.gid = found if found is not None else known
+
+    def _misplaced(self, table: tuple[Gid, ...], placement: Placement, found: Gid | None) -> str:
+        return "" if placement.gid_index is None else misplaced(table, found)
 
     def look_at_pcie(self, now: Now, placement: Placement) -> Iterator[Observed]:
         """Width and speed of the way to the host."""

@@ -6,7 +6,7 @@
 | ``port_stable`` | info | it has stayed up for ``hold_s`` after it came back |
 | ``gid_changed`` | warning | GID in use or its index: ``gid``, ``new_index``, ``old_gid``, ``old_index`` |
 | ``gid_restored`` | info | the GID that was gone is there again |
-| ``gid_missing`` | warning | of ``config:<host>``: the pinned index has no GID in this namespace |
+| ``gid_missing`` | warning | of ``config:<host>``: the pinned index has no GID here, or one of the link only |
 | ``pcie_degraded``, ``pcie_restored`` | warning, info | of ``host:<host>``: ``victim`` and ``limiting`` PCI address |
 | ``bond_degraded``, ``bond_failed``, ``bond_restored`` | | with the ``members`` that are why |
 | ``rnic_missing``, ``rnic_present`` | error, info | gone for ``confirm`` looks in a row, and back |

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.rnic.gid_reading import GidReader
-from collectors.rnic.gid_tables import Gid, GidMove, compare, in_use, parse_gid, parse_gid_kind
+from collectors.rnic.gid_tables import (
+    IPV4_MAPPED,
+    Gid,
+    GidMove,
+    compare,
+    in_use,
+    misplaced,
+    parse_gid,
+    parse_gid_kind,
+)
 from collectors.rnic.gid_text import parse_gid_listing
 from tests.unit.collectors.rnic.trees import SECOND, put
 
@@ -38,6 +47,13 @@ def test_an_index_that_moved_is_told_with_both_indexes() -> None:
     assert compare(HOST[3], HOST[3]) is None and compare(None, HOST[3]) is None
     hole = compare(HOST[3], None)
     assert hole is not None and "is a hole now" in hole.text
+
+
+def test_a_pinned_index_is_wrong_if_it_is_a_hole_or_leads_nowhere() -> None:
+    local, routable = Gid(0, "fe80:0000:0000:0000:0000:00ff:fe00:0001", "v2"), Gid(3, f"{IPV4_MAPPED}c000:0201", "v2")
+    assert "no GID" in misplaced((local,), None) and misplaced((), None) == ""
+    assert "link only" in misplaced((local, routable), local)
+    assert misplaced((local, routable), routable) == misplaced((local,), local) == ""
 
 
 def test_spellings_of_a_gid() -> None:

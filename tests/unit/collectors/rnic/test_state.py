@@ -108,6 +108,14 @@ def test_a_pinned_index_without_gid_is_a_matter_of_configuration(tmp_path: Path)
     assert told.fields["values"]["indexes"] == [6]
 
 
+def test_a_pinned_index_of_the_link_only_is_told_where_routable_ones_exist(tmp_path: Path) -> None:
+    local = {"gids/0": "fe80::1", "gid_attrs/types/0": "RoCE v2"}
+    card(tmp_path, "mlx5_0", "0000:01:00.0", {**UP, **local, "gids/3": V4, "gid_attrs/types/3": "RoCE v2"})
+    (told,) = look(watching(tmp_path, placed("mlx5_0", gid_index=0)), 0, 1, 2)
+    assert told.fields["event"] == "gid_missing" and "link only" in told.fields["text"]
+    assert look(watching(tmp_path, placed("mlx5_0", gid_index=3)), 0, 1, 2) == []
+
+
 def pcie(sys: Path, *ends: tuple[str, str, int]) -> None:
     """Widths of a path: folder below devices, address, lanes that it is trained at."""
     for folder, address, lanes in ends:
