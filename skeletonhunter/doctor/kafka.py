@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import tenacity
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
@@ -95,12 +96,25 @@ def _readers(settings: Settings, admin: TopicAdmin, existing: Mapping[str, int],
         check = f"reader {settings.kafka.prefix}{group}"
         spots = [(topic, number) for topic in topics for number in range(existing.get(topic, 0))]
         try:
-            committed = _committed(settings.kafka, group, spots)
-            lag = _lag(admin.ends(spots), committed)
+            committed, lag = _progress(settings.kafka, admin, group, spots)
         except (KafkaException, TopicError) as error:
             yield skipped(check, f"the broker does not tell: {error}")
             continue
         yield _judged(check, group, committed, lag, most_lag)
+
+
+@tenacity.retry(
+    retry=tenacity.retry_if_exception_type((KafkaException, TopicError)),
+    stop=tenacity.stop_after_attempt(3),
+    wait=tenacity.wait_fixed(1.0),
+    reraise=True,
+)
+def _progress(
+    kafka: KafkaSettings, admin: TopicAdmin, group: str, spots: Sequence[Spot]
+) -> tuple[dict[Spot, int], dict[str, int]]:
+    """What a group has committed, and its lag by topic; a broker that is just moving a partition is asked again."""
+    committed = _committed(kafka, group, spots)
+    return committed, _lag(admin.ends(spots), committed)
 
 
 def _judged(check: str, group: str, committed: Mapping[Spot, int], lag: Mapping[str, int], most: int) -> Finding:

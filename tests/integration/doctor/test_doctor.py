@@ -99,7 +99,7 @@ def test_a_reader_that_is_behind_is_found_and_one_that_keeps_up_is_fine(address:
     source.close()
     settings = Settings(kafka=bench.settings)
     behind = of(list(check_kafka(settings, 2)), f"reader {bench.settings.prefix}sink")
-    assert behind.state == "failed"
+    assert behind.state == "failed", behind.says
     assert behind.says.endswith("messages behind, most of them in incidents (5)")
     assert of(list(check_kafka(settings, 100)), f"reader {bench.settings.prefix}sink").state == "ok"
 
