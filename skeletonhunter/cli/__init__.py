@@ -14,6 +14,7 @@ import typer
 COMMANDS: tuple[str, ...] = (
     "acls",
     "alert",
+    "anonymise",
     "collect",
     "demo",
     "doctor",

@@ -5,12 +5,15 @@ read to their ends as they are at the beginning, and on until nothing more comes
 cut: some brokers report the beginning of the last batch as the end. Of compacted topics the last record of
 each key before the beginning is taken as well, as it stands: it says what was there when the recording begins. With a
 job, only its records, and those of its fabric. Records that can't be used are taken along, as they are.
+
+What is read goes into a journal first (``journal``), so that the same command goes on after an interruption.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ import orjson
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from schemas.topics import topic as topic_spec
+from skeletonhunter.recordings.journal import Journal, Spot
 from skeletonhunter.recordings.manifest import Manifest, RecordingError
 from skeletonhunter.recordings.spool import Row, Spool
 from skeletonhunter.recordings.writer import RecordingWriter, about
@@ -32,18 +36,19 @@ BEHIND_US = 5_000_000
 
 BATCH = 2_000
 
-Spot = tuple[str, int]
-"""(topic with prefix, partition)"""
-
 
 @dataclass(frozen=True)
 class Cut:
-    """What to take: arrivals in [from, to] (us; from None = the oldest), one job or all, which topics."""
+    """What to take: arrivals in [from, to] (us; from None = the oldest), one job or all, which topics.
+
+    ``until_now``: nobody named ``to_us``, it is when the command began; one that goes on keeps the first.
+    """
 
     topics: tuple[str, ...]
     to_us: int
     from_us: int | None = None
     job: str | None = None
+    until_now: bool = False
 
 
 @dataclass
@@ -55,22 +60,25 @@ class _Taken:
     held: dict[tuple[str, str | None], Row] = field(default_factory=dict)
     fabrics: set[str] = field(default_factory=set)
 
-    def take(self, topic: str, row: Row) -> None:
-        """Keeps a row if it belongs to the cut."""
+    def take(self, topic: str, row: Row) -> bool:
+        """Keeps a row if it belongs to the cut, and says whether it has any bearing on it."""
         cut = self.cut
         spec = topic_spec(topic)
         if spec.key == "job" and cut.job is not None and row.key != cut.job:
-            return
+            return False
         if topic == "endpoint-map":
             self.fabrics |= _fabric_of(row.raw)
         if row.arrival_us > cut.to_us:
-            return
+            return topic == "endpoint-map"
         if cut.from_us is None or row.arrival_us >= cut.from_us:
             self.spools.setdefault(topic, Spool()).add(row)
         elif spec.cleanup == "compact":
             known = self.held.get((topic, row.key))
             if known is None or known[:3] < row[:3]:
                 self.held[topic, row.key] = row
+        else:
+            return topic == "endpoint-map"
+        return True
 
     def rows(self, topic: str) -> Iterator[Row]:
         """Rows of a topic in order of arrival, what was held first."""
@@ -82,23 +90,55 @@ class _Taken:
 
 
 def cut_recording(settings: KafkaSettings, cut: Cut, path: Path, progress: Callable[[int], None]) -> Manifest:
-    """Reads Kafka and writes the recording.
+    """Reads Kafka and writes the recording, or goes on with one that was cut off.
 
     Raises:
         RecordingError: Kafka does not answer, there is nothing to take, or the place is taken.
     """
-    taken = _Taken(cut)
-    with RecordingWriter(path) as writer:
+    journal = Journal(path, _described(settings, cut), cut.to_us)
+    make_room(path, journal.resumed)
+    with journal:
+        cut = replace(cut, to_us=journal.to_us)
+        taken = _Taken(cut)
+        for topic, row in journal.rows():
+            taken.take(topic, row)
         try:
-            read = sum(1 for _ in _each(_Reader(settings, cut), taken, progress))
+            read = _read(_Reader(settings, cut, journal.positions), taken, journal, progress)
         except KafkaException as error:
             raise RecordingError(f"Kafka at {settings.url} fails: {error.args[0].str()}") from error
-        span_us = _write(taken, writer)
-        if span_us is None:
-            raise RecordingError(f"Kafka at {settings.url}: none of the {read} records read belongs to the cut")
-        name = path.name.removesuffix(".tar.zst")
-        what = f"cut out of Kafka: {cut.job or 'all jobs'}"
-        return writer.finish(about(name, what, span_us, "skeletonhunter record", ""))
+        with RecordingWriter(path) as writer:
+            span_us = _write(taken, writer)
+            if span_us is None:
+                journal.drop()
+                raise RecordingError(f"Kafka at {settings.url}: none of the {read} records read belongs to the cut")
+            name = path.name.removesuffix(".tar.zst")
+            what = f"cut out of Kafka: {cut.job or 'all jobs'}"
+            return writer.finish(about(name, what, span_us, "skeletonhunter record", ""))
+
+
+def make_room(path: Path, resumed: bool) -> None:
+    """Looks before the work whether something stands where the recording is to go; removes what we left there.
+
+    Raises:
+        RecordingError: something does.
+    """
+    if resumed:
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.rmtree(path.with_name(path.name + ".parts"), ignore_errors=True)
+    elif path.is_dir() and any(path.iterdir()):
+        raise RecordingError(f"{path}: is not empty, a recording needs a new place")
+
+
+def _described(settings: KafkaSettings, cut: Cut) -> dict[str, Any]:
+    """What is being cut, so that the same command is recognised."""
+    return {
+        "url": settings.url,
+        "prefix": settings.prefix,
+        "topics": list(cut.topics),
+        "from_us": cut.from_us,
+        "to_us": None if cut.until_now else cut.to_us,
+        "job": cut.job,
+    }
 
 
 def _write(taken: _Taken, writer: RecordingWriter) -> tuple[int, int] | None:
@@ -114,19 +154,25 @@ def _write(taken: _Taken, writer: RecordingWriter) -> tuple[int, int] | None:
     return begin_us, max(begin_us, min(arrivals[1], taken.cut.to_us))
 
 
-def _each(reader: _Reader, taken: _Taken, progress: Callable[[int], None]) -> Iterator[None]:
+def _read(reader: _Reader, taken: _Taken, journal: Journal, progress: Callable[[int], None]) -> int:
+    """Takes what there is; the number of records read."""
+    number = 0
     for number, (topic, row) in enumerate(reader.rows(), start=1):
-        taken.take(topic, row)
+        if taken.take(topic, row):
+            journal.add(topic, row)
         if number % BATCH == 0:
+            journal.keep(reader.positions)
             progress(number)
-        yield
+    journal.keep(reader.positions)
+    return number
 
 
 class _Reader:
     """Everything that stands in the topics, partition by partition."""
 
-    def __init__(self, settings: KafkaSettings, cut: Cut) -> None:
+    def __init__(self, settings: KafkaSettings, cut: Cut, positions: Mapping[Spot, int]) -> None:
         self.settings, self.cut = settings, cut
+        self.positions: dict[Spot, int] = dict(positions)
         config: dict[str, Any] = {"bootstrap.servers": settings.url, "log_level": 0, **settings.librdkafka}
         config |= {"group.id": f"{settings.prefix}record", "enable.auto.commit": False}
         self.consumer = Consumer(config | {"auto.offset.reset": "earliest"})
@@ -164,7 +210,9 @@ class _Reader:
                 low, high = self.consumer.get_watermark_offsets(TopicPartition(name, part), timeout=ANSWER_S)
                 if low < high:
                     starts[name, part], self.ends[name, part] = low, high
-        self.unread, self.open = set(self.ends), set(self.ends)
+        starts = {spot: max(low, self.positions.get(spot, low)) for spot, low in starts.items()}
+        self.unread = {spot for spot, end in self.ends.items() if starts[spot] < end}
+        self.open = set(self.ends)
         return starts
 
     def _take(self, message: Message) -> Iterator[tuple[str, Row]]:
@@ -175,6 +223,7 @@ class _Reader:
             raise KafkaException(error)
         spot, offset = (message.topic() or "", message.partition() or 0), message.offset() or 0
         arrival_us = arrival_of(message.headers(), message.timestamp()[1])
+        self.positions[spot] = offset + 1
         if offset + 1 >= self.ends.get(spot, 0):
             self.unread.discard(spot)
             if arrival_us > self.cut.to_us + BEHIND_US:
