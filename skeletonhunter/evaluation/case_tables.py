@@ -102,7 +102,7 @@ def case_page(found: CasesCount, referees: Mapping[str, Counts], command: str) -
         "[scoring](../explanation/scoring.md).\n\n"
         "*Ours*: the whole pipeline on the recordings as they are, detection included. *vote* (the paper's "
         "Algorithm 1) and *007* are our own plain implementations on the same recordings; they are told when the fault "
-        f"began, and 007's threshold ({found.threshold:g} of all votes) is the one with the best pooled F1 on these "
+        f"began, and 007's threshold ({found.threshold:g} of the votes) is the one with the best pooled F1 on these "
         "very recordings. Columns of referees come with the recordings. *Behind*: our mistakes, missed and false, less "
         "those of the best referee of that regime.\n\n" + table(head, rows)
     )

@@ -80,7 +80,9 @@ def count_case(path: Path, parameters: Parameters) -> CaseCount:
     def observe(_topic: str, _key: str, _arrival_us: int, value: Value) -> None:
         if isinstance(value, ProbeResults):
             lossy.extend(
-                (each.t_us, LossyTrain(value.src, each.dst, each.path or ())) for each in value.results if each.lost
+                (each.t_us, LossyTrain(value.src, each.dst, each.path or (), each.lost))
+                for each in value.results
+                if each.lost
             )
 
     diagnosis = diagnose(path, parameters, (observe,))

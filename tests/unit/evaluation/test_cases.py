@@ -38,11 +38,17 @@ def test_007_names_several_links_and_takes_back_what_the_first_explains() -> Non
     lossy = trains(*["axb"] * 6, *["cyd"] * 3, "axd")
     assert votes_of_007(lossy, 0.05)[0] == "link:a"  # as good as x, and before it in the alphabet
     assert votes_of_007(lossy, 0.05)[1:] == ["link:c"]
-    assert votes_of_007(lossy, 0.2) == ["link:a"]
+    assert votes_of_007(lossy, 0.23) == ["link:a", "link:c"]  # c has a tenth of all votes, a third of those left
+    assert votes_of_007(lossy, 0.24) == []
     assert votes_of_007([], 0.01) == []
 
 
-def test_007_needs_a_share_of_all_votes() -> None:
+def test_each_lost_packet_is_a_vote_for_007() -> None:
+    few, many = LossyTrain("s", "d", ("a", "b"), 1), LossyTrain("s", "d", ("c", "d"), 9)
+    assert votes_of_007([few, few, few, many], 0.3) == ["link:c", "link:a"]
+
+
+def test_007_needs_a_share_of_the_votes() -> None:
     lossy = trains(*["abcd"] * 4)
     assert votes_of_007(lossy, 0.25) == ["link:a"]
     assert votes_of_007(lossy, 0.26) == []
@@ -82,7 +88,7 @@ def test_we_are_compared_with_the_best_referee_of_each_regime_on_what_it_saw() -
         "4 / 0",
     )
     assert len({len(row) for row in rows}) == 1
-    assert f"({THRESHOLDS_007[3]:g} of all votes)" in case_page(found, REFEREES, "evaluate")
+    assert f"({THRESHOLDS_007[3]:g} of the votes)" in case_page(found, REFEREES, "evaluate")
 
 
 def test_the_terminal_shows_the_best_referees_and_compares_with_all() -> None:
