@@ -70,6 +70,8 @@ def test_topics_as_planned_are_fine_and_nobody_has_read_them_yet(address: str) -
     bench = Bench(address)
     found = list(check_kafka(Settings(kafka=bench.settings), 0))
     assert of(found, "brokers").state == of(found, "topics").state == "ok"
+    kept = of(found, "topic settings")  # topics of tests keep everything
+    assert (kept.state, "has retention.ms=-1 instead of 259200000" in kept.says) == ("warning", True)
     readers = [each for each in found if each.check.startswith("reader ")]
     assert {each.state for each in readers} == {"warning"}
     assert {each.fix for each in readers} == {"Start: skeletonhunter work", "Start: skeletonhunter sink"}
