@@ -97,7 +97,7 @@ class PairStream:
         given to the first train that has a reply. Returns the anomalies that open.
         """
         self.second += every_s
-        trains = self._trains(log_rtt, lost, sent, at_s - every_s)
+        trains = self.trains(log_rtt, lost, sent, at_s - every_s)
         t_us = BEGIN_US + self.second * SECOND_US
         findings = judge_second(self.judge, trains, t_us)[1]
         for finding in findings:
@@ -106,7 +106,8 @@ class PairStream:
             book.clear(key, t_us, PRODUCER)
         return findings
 
-    def _trains(self, log_rtt: Log, lost: np.ndarray, sent: int, at_s: np.ndarray) -> Trains:
+    def trains(self, log_rtt: Log, lost: np.ndarray, sent: int, at_s: np.ndarray) -> Trains:
+        """Columns of trains that began ``at_s`` after the stream's present second; shapes as in ``take``."""
         pairs, count = lost.shape
         answered = np.zeros((pairs, count), np.int64)
         some = (lost < sent).any(axis=1)

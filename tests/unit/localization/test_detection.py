@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from localization.detection import DetectionEngine
+from localization.pairs import PairTable
 from localization.parameters import DetectionParameters
 from localization.tails import latency_threshold
 from schemas.diagnosis import Anomaly, PairWindows
@@ -186,6 +187,16 @@ def test_the_latency_threshold_solves_siegmunds_formula() -> None:
     from math import exp
 
     assert (exp(reach) - reach - 1) / (2 * allowance**2) == pytest.approx(windows, rel=1e-6)
+
+
+def test_rows_follow_a_source_that_changes_its_targets_and_pairs_that_are_forgotten() -> None:
+    table = PairTable(1)
+    assert table.rows("a", ["b", "c"]) == table.rows("a", ["b", "c"]) == [0, 1]
+    assert (table.rows("a", ["c", "d"]), table.rows("b", ["c"])) == ([1, 2], [3])
+    table.grow()
+    table.columns.seen_us[:4] = [0, 9, 9, 9]
+    assert table.forget(5, set()) == {1: 0, 2: 1, 3: 2}
+    assert (table.rows("a", ["c", "d"]), table.rows("b", ["c"]), table.rows("a", ["b"])) == ([0, 1], [2], [3])
 
 
 def test_memory_is_bounded_by_the_pairs_that_are_probed() -> None:
