@@ -3,14 +3,18 @@
 Known frames, tried in this order: a record of ``/dev/kmsg`` (``6,1234,5678901,-;text``), RFC 5424 (``<13>1 2026-...``),
 RFC 3164 (``<13>Aug 17 06:18:01 host prog[7]: text``, also without the number), ISO 8601 in place of its date (rsyslog,
 journalctl), Open vSwitch's own (``2026-...Z|00035|module|ERR|text``), ``dmesg -T`` (``[Sun Dec  1 14:54:40 2024]
-...``), of jobs an ISO date in brackets or with a blank in it, and glog's (``[E916 08:53:53.86 file:685]``). SONiC's
-files have a severity before the program. What is left may begin with ``kernel:`` and the kernel's ``[  66.816635]``,
-seconds since boot. A bare line is text alone.
+...``), of jobs an ISO date in brackets or with a blank in it, and glog's (``[E916 08:53:53.86 file:685]``). Runtimes'
+files of containers have a frame of their own around these (CRI: time, stream, flag; Docker: JSON). SONiC's files have a
+severity before the program. What is left may begin with ``kernel:`` and the kernel's ``[  66.816635]``, seconds since
+boot. A bare line is text alone.
 """
 
 from __future__ import annotations
 
 import re
+
+import msgspec
+from msgspec.structs import replace
 
 from collectors.events.instants import SECOND_US, of_dmesg, of_glog, of_iso, of_rfc3164
 from collectors.events.notices import TEXT, Line
@@ -36,6 +40,7 @@ _GLOG = re.compile(
     r"((?:\d{1,6}: )?(?:\[rank\d{1,6}\]: ?)?\[?[IWEF](\d{1,2}\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?) .*)", re.S
 )
 _REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?)\]?", re.S)
+_CRI = re.compile(r"(\d{4}-\d\d-\d\dT[\d:]{8}(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) std(?:out|err) [FP] (.*)", re.S)
 _DMESG_ISO = re.compile(r"(\d{4}-\d\d-\d\dT[\d:]{8},\d{6}[+-]\d\d:\d\d) (.*)", re.S)
 _OVS = re.compile(r"(?:(\d{4}-\d\d-\d\d[T ][\d:]{8}(?:\.\d{1,6})?Z?)|ovs)\|\d+\|([^|]{1,64})\|([A-Z]{2,5})\|(.*)", re.S)
 _RETURN = "#015"
@@ -53,9 +58,25 @@ _SONIC_LEVELS = {
 _OVS_LEVELS = {"EMER": 0, "ERR": 3, "WARN": 4, "INFO": 6, "DBG": 7}
 
 
+class _DockerLine(msgspec.Struct):
+    """A line of Docker's json-file."""
+
+    log: str
+    time: str = ""
+
+
 def parse_line(text: str, now_us: int, zone_s: int = 0) -> Line:
     """Takes a line out of its frame. ``now_us`` decides about the year, ``zone_s`` about times without a zone."""
-    text = text[:LONGEST].rstrip("\r\n\0 ")
+    text = text[:LONGEST]
+    contained = _of_container(text)
+    if contained is None:
+        return _parse(text, now_us, zone_s)
+    inner = _parse(contained[1], now_us, zone_s)
+    return inner if inner.t_us is not None else replace(inner, t_us=of_iso(contained[0], 0))
+
+
+def _parse(text: str, now_us: int, zone_s: int) -> Line:
+    text = text.rstrip("\r\n\0 ")
     priority: int | None = None
     if found := _PRIORITY.match(text):
         priority, text = int(found[1]) & 7, text[found.end() :]
@@ -79,6 +100,19 @@ def parse_line(text: str, now_us: int, zone_s: int = 0) -> Line:
     if found := _GLOG.fullmatch(text):
         return _line(found[1], (of_glog(found[2], found[3], now_us, zone_s), None, None, priority), None)
     return _inner(text, Line(text=text, priority=priority))
+
+
+def _of_container(text: str) -> tuple[str, str] | None:
+    """The time and the words of a line in a container runtime's log file; None: it is none."""
+    if found := _CRI.match(text):
+        return found[1], found[2]
+    if not text.startswith('{"log":'):
+        return None
+    try:
+        line = msgspec.json.decode(text, type=_DockerLine)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return line.time, line.log[:LONGEST]
 
 
 def parse_kmsg(record: str) -> Line | None:

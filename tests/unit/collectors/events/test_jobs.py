@@ -119,6 +119,23 @@ def test_a_port_that_no_card_of_this_host_has_accuses_nobody() -> None:
     assert told == [("rnic:h1/mlx5_1", "port_down", "error"), ("host:h1", "carrier", "info")]
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "2025-12-31T23:00:00.669794202Z stderr F {}",
+        '{{"log":"{}\\n","stream":"stderr","time":"2025-12-31T23:00:00.669794202Z"}}',
+    ],
+)
+def test_files_of_container_runtimes(frame: str) -> None:
+    words = "h1:1:2 [0] NCCL WARN NET/IB : mlx5_1:1 Got async event : port error"
+    line = parse_line(frame.format(words), NOW.t_us)
+    assert (line.text, line.t_us) == (words, NEW_YEAR_US - 3_599_330_206)
+    own = parse_line(frame.format(f"[2025-12-31 22:59:59] {words}"), NOW.t_us)
+    assert (own.text, own.t_us) == (words, NEW_YEAR_US - 3_601_000_000), "a library's own stamp counts"
+    broken = frame.format(words).replace('"time"', "time")
+    assert words in parse_line(broken, NOW.t_us).text
+
+
 def test_a_launcher_s_number_of_the_task_is_no_part_of_the_time() -> None:
     for prefix in ("1000: ", "9: [rank9]:", ""):
         line = parse_line(f"{prefix}[E1231 23:00:00.000 P.cpp:1] words", NOW.t_us)
