@@ -18,7 +18,7 @@ from faust.types import TP
 
 from streams.offsets import Spot
 from streams.ports import Outgoing, Written
-from streams.records import Record, arrival_headers, arrival_of
+from streams.records import TOMBSTONE, Record, arrival_headers, arrival_of
 
 
 class _Ack:
@@ -94,7 +94,7 @@ def record_of(message: Any, prefix_length: int) -> Record:
         message.partition,
         message.offset,
         message.key,
-        message.value or b"",
+        TOMBSTONE if message.value is None else message.value,
         arrival_of(message.headers, timestamp_ms),
     )
 

@@ -14,6 +14,9 @@ ARRIVAL_HEADER = "arrival_us"
 
 Headers = list[tuple[str, bytes]]
 
+TOMBSTONE = b"\x00no value"
+"""Stands for "no value", by identity: equal bytes that came from Kafka are a bad record like others."""
+
 
 class Record(NamedTuple):
     """A record as it stands in Kafka; ``topic`` without prefix."""

@@ -27,7 +27,7 @@ from streams.dead_letters import DeadLetterRate, dead_letter
 from streams.fold import StageFold
 from streams.inbox import Inbox
 from streams.ports import Offsets, Outbox, Outgoing, Shelf, Written
-from streams.records import Record
+from streams.records import TOMBSTONE, Record
 from streams.shapes import shape_of
 from streams.topology import Post
 
@@ -158,6 +158,8 @@ class PartitionRunner:
 
     async def _take_in(self, tick: Tick) -> None:
         for record in self.inbox.take(tick):
+            if record.value is TOMBSTONE:
+                continue
             try:
                 self._admit(record)
             except BadRecord as error:

@@ -25,6 +25,7 @@ COMMANDS: tuple[str, ...] = (
     "infer",
     "migrate",
     "plan",
+    "purge",
     "query",
     "record",
     "relay",
