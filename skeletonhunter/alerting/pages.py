@@ -26,7 +26,10 @@ from skeletonhunter.alerting.routing import Tenants, is_wanted, place_of, silenc
 from skeletonhunter.alerting.severity import is_at_least, urgency_of, worst
 
 AGAIN_US = 60 * SECOND_US
-"""A page that could not be delivered is tried again so much later, while it is open."""
+"""A page that could not be delivered is tried again so much later."""
+
+GIVE_UP_US = 86_400 * SECOND_US
+"""Of an incident that was over so long ago nobody is told any more."""
 
 ALERTMANAGER_AGAIN_S = 60.0
 """Alertmanager forgets an alert that it is not sent again."""
@@ -92,6 +95,11 @@ class Telling:
     withheld: str | None = None
 
 
+def _is_alive(delivery: AlertDelivery) -> bool:
+    """Whether there may be more to tell of its page."""
+    return delivery.state != "resolved" or delivery.outcome == "failed"
+
+
 class Book:
     """The pages of one target."""
 
@@ -116,9 +124,7 @@ class Book:
     def restore(self, deliveries: Iterable[AlertDelivery], incidents: Iterable[Incident]) -> None:
         """Goes on where the newest delivery of each page left off; ``incidents`` in order of their being sent."""
         newest = {each.page: each for each in deliveries if each.target == self.target.name}
-        pages = {
-            member.incident: each for each in newest.values() for member in each.members if each.state != "resolved"
-        }
+        pages = {member.incident: each for each in newest.values() for member in each.members if _is_alive(each)}
         for each in newest.values():
             self._opened.append((each.fabric, each.opened_us))
             for member in each.members:
@@ -224,19 +230,26 @@ class Book:
         return [telling for page in list(self.pages.values()) if (telling := self._due(page, now_us)) is not None]
 
     def _due(self, page: Page, now_us: int) -> Telling | None:
-        if (
-            page.is_over
-            or self._settling(page, now_us)
-            or (self._silenced(page, now_us) and not (self.is_refreshed and page.told))
-        ):
+        is_silent = self._silenced(page, now_us) and not (self.is_refreshed and page.told)
+        if not page.is_over and (self._settling(page, now_us) or is_silent):
             return None
-        if not page.told or page.outcome == "failed":
-            if now_us - page.sent_us < (AGAIN_US if page.outcome == "failed" else 0):
-                return None
+        if page.outcome == "failed":
+            return self._again(page, now_us)
+        if not page.told:
             return Telling(page, "open", f"{page.lead.incident}/{page.lead.producer.seq}/open")
         if self.remind_s is None or now_us - page.sent_us < self.remind_s * SECOND_US:
             return None
         return Telling(page, "updated", f"{page.lead.incident}/reminder-{page.reminders + 1}", reminder=True)
+
+    def _again(self, page: Page, now_us: int) -> Telling | None:
+        """What could not be delivered, as it is now."""
+        if page.is_over and now_us - page.lead.t_us > GIVE_UP_US:
+            self.pages.pop(page.lead.incident, None)
+            return None
+        if now_us - page.sent_us < AGAIN_US:
+            return None
+        state: State = "resolved" if page.is_over else "updated" if page.said else "open"
+        return Telling(page, state, f"{page.lead.incident}/{page.lead.producer.seq}/{state}")
 
     def settle(self, telling: Telling, outcome: Outcome, labels: dict[str, str] | None, now_us: int) -> None:
         """Notes what became of a telling; ``labels`` by which the receiver now knows the page (None = as before)."""
@@ -247,5 +260,5 @@ class Book:
             page.said = page.gist() if outcome == "delivered" else page.said
             page.labels = labels if labels is not None and outcome == "delivered" else page.labels
             page.reminders += telling.reminder and not self.is_refreshed
-        if page.is_over:
+        if page.is_over and page.outcome != "failed":
             self.pages.pop(page.lead.incident, None)

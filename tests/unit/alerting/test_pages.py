@@ -160,6 +160,37 @@ def test_a_failure_is_tried_again_a_minute_later_while_it_is_open() -> None:
     assert night.wait(3600) == []
 
 
+def test_an_end_that_could_not_be_told_is_told_later_also_after_a_restart_but_not_for_ever() -> None:
+    for restarts in (False, True):
+        night = Night()
+        night.hear(incident(seq=1))
+        night.phone.is_away = True
+        assert night.hear(incident(seq=2, state="resolved", at_s=9)) == []
+        if restarts:
+            night.restart()
+        assert night.wait(60) == []
+        night.phone.is_away = False
+        assert night.wait(60) == [("inc-1", "resolved")]
+        assert night.wait(600) == []
+        assert night.phone.calls[-1].delivery == "inc-1/2/resolved"
+    night = Night()
+    night.hear(incident(seq=1))
+    night.phone.is_away = True
+    night.hear(incident(seq=2, state="resolved", at_s=9))
+    night.wait(86_500)
+    night.phone.is_away = False
+    assert night.wait(60) == []
+
+
+def test_an_update_that_failed_is_told_again_as_an_update() -> None:
+    night = Night()
+    night.hear(incident(seq=1, symptom="packet_loss"))
+    night.phone.is_away = True
+    night.hear(incident(seq=2, state="updated", at_s=1))
+    night.phone.is_away = False
+    assert night.wait(60) == [("inc-1", "updated")]
+
+
 def test_a_silence_holds_back_and_what_is_still_open_at_its_end_is_told_then() -> None:
     night = Night(silences=(silence(0, 100),))
     assert night.hear(incident("inc-1", 1), incident("inc-2", 2, component="rnic:h-9/r0")) == []
