@@ -20,6 +20,9 @@ def alert(
         list[str] | None, typer.Option(help="Network (CIDR) that webhooks may be in although it is not public.")
     ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
+    test: Annotated[
+        bool, typer.Option("--test", help="Send a made-up incident and its end to every target, and end.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="At the end print what was done as JSON.")] = False,
 ) -> None:
     """Tell webhooks, Alertmanager, PagerDuty and Slack of incidents, as the settings say, until SIGTERM."""
@@ -39,7 +42,11 @@ def alert(
     flags = {"kafka.url": kafka, "alerts.webhooks": webhook or None, "alerts.allow_networks": allow_network or None}
     try:
         settings = load_settings(config, os.environ, flags)
-        told = _run(_targets(settings), settings)
+        targets = _targets(settings)
+        if test:
+            _rehearse(targets, settings)
+            return
+        told = _run(targets, settings)
     except (SettingsError, AddressError, TargetError, MissingTopicError, TooManyDeadLettersError) as error:
         raise InputError(str(error)) from error
     if as_json:
@@ -60,6 +67,22 @@ def _targets(settings: Settings) -> list[Target]:
     for target in targets:
         check_target(target, settings.alerts)
     return targets
+
+
+def _rehearse(targets: list[Target], settings: Settings) -> None:
+    """Tells of a test, and who took it."""
+    import time
+
+    from skeletonhunter.alerting.rehearsal import rehearse
+    from skeletonhunter.cli import InputError
+
+    failures = []
+    for target in targets:
+        failure = rehearse(target, settings.alerts, time.time_ns() // 1000)
+        failures += [f"target {target.name!r}: {failure}"] if failure else []
+        typer.echo(f"{target.name}  {target.place}  {'failed' if failure else 'took a test incident and its end'}")
+    if failures:
+        raise InputError("; ".join(failures))
 
 
 def _run(targets: list[Target], settings: Settings) -> list[tuple[Target, AlertCounts]]:
