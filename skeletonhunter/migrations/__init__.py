@@ -88,22 +88,45 @@ def pending(client: Client, database: str) -> tuple[Migration, ...]:
     return tuple(migration for number, migration in known.items() if number not in applied)
 
 
-def apply(client: Client, database: str) -> tuple[Migration, ...]:
-    """Makes the database what this program needs; the migrations that were applied now.
+def apply(client: Client, database: str, cluster: str | None = None) -> tuple[Migration, ...]:
+    """Makes the database what this program needs, on one server or a cluster; the migrations that were applied now.
 
     Raises:
         MigrationError: as ``pending``.
         clickhouse_connect.driver.exceptions.DatabaseError: a statement failed.
     """
-    client.command(f"CREATE DATABASE IF NOT EXISTS {_quoted(database)}")
-    client.command(_LEDGER.format(database=_quoted(database)))
+    for statement in preparation(database, cluster):
+        client.command(statement)
     client.database = database
     missing = pending(client, database)
     for migration in missing:
-        for statement in migration.statements:
+        for statement in statements_of(migration, database, cluster):
             client.command(statement)
         _remember(client, database, [migration])
     return missing
+
+
+def preparation(database: str, cluster: str | None = None) -> tuple[str, ...]:
+    """Statements that make the database and the ledger of its migrations."""
+    ledger = _LEDGER.format(database=_quoted(database))
+    if cluster is None:
+        return f"CREATE DATABASE IF NOT EXISTS {_quoted(database)}", ledger
+    from skeletonhunter.migrations import cluster as on_cluster
+
+    return on_cluster.preparation(_quoted(database), cluster, ledger)
+
+
+def statements_of(migration: Migration, database: str, cluster: str | None = None) -> tuple[str, ...]:
+    """The statements of a migration, for one server or rendered for a cluster.
+
+    Raises:
+        MigrationError: a statement can't be rendered.
+    """
+    if cluster is None:
+        return migration.statements
+    from skeletonhunter.migrations import cluster as on_cluster
+
+    return on_cluster.rendered(migration, database, cluster)
 
 
 def _applied(client: Client, database: str) -> dict[int, str]:

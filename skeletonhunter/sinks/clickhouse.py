@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 INSERT_SETTINGS = {
     "async_insert": 0,  # the effect must have happened when the call returns
+    "distributed_foreground_insert": 1,  # on a cluster, too: when the shards have the rows
     "max_partitions_per_insert_block": 0,  # event times of a batch may be years apart; refusing it would stop the sink
 }
 

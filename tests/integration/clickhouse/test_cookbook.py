@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +22,6 @@ from streams.records import Record
 from tests.integration.clickhouse import cookbook_incidents, cookbook_jobs, cookbook_network
 from tests.integration.clickhouse.asking import rows
 from tests.integration.clickhouse.cookbook_world import World, world_of
-from tests.integration.clickhouse.test_dashboard import RECORDING
 from tests.unit.sinks.messages import envelope_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.clickhouse
 
+RECORDING = Path(__file__).parents[3] / "examples/incidents/stale-flow-offload"
 SCENARIO = Scenario(
     name="cookbook",
     seed=4,
