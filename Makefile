@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint incidents docs-reference site clean
+.PHONY: help demo test lint incidents docs-reference site lock licences sbom clean
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 BIN := .venv/bin
@@ -34,6 +34,17 @@ docs-reference: .venv/embedded.stamp ## write the generated reference pages and 
 
 site: .venv/docs.stamp ## build the documentation as a site in build/site; a link that leads nowhere is an error
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs build/site
+
+lock: .venv/dev.stamp ## resolve all dependencies again into requirements.lock and deploy/requirements.lock
+	@$(PIP) install --quiet 'uv>=0.9'
+	$(BIN)/python -m tests.packaging.supply lock
+
+licences: .venv/dev.stamp ## list the licences of everything that is locked in docs/reference/licences.md
+	@$(PIP) install --quiet --editable '.[docs]'
+	$(BIN)/python -m tests.packaging.supply licences
+
+sbom: .venv/dev.stamp ## write a bill of materials of the images to build/sbom.cdx.json (CycloneDX)
+	$(BIN)/python -m tests.packaging.supply sbom build/sbom.cdx.json
 
 clean: ## remove the environment and everything that was built
 	rm -rf .venv build dist .demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
