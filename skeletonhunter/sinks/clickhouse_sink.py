@@ -63,7 +63,7 @@ class ClickHouseSink:
         self.source = source
         self.writer = ClickHouseWriter(client, database_of(settings.clickhouse))
         self.dead_letters = DeadLetters(settings.kafka, settings.worker.dead_letters_per_minute)
-        self.intake = Intake(settings.kafka.max_message_bytes)
+        self.intake = Intake(settings.kafka.max_message_bytes, settings.parameters.limits)
         self.settings = settings.clickhouse
         self.one_at_a_time = is_embedded(settings.clickhouse.dsn)
         self.stop = stop

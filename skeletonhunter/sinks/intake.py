@@ -11,8 +11,9 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from schemas.codec import MAX_BYTES, BadRecord, decode
+from schemas.codec import LIMITS, MAX_BYTES, BadRecord, decode
 from schemas.envelope import Message
+from schemas.limits import MessageLimits
 from skeletonhunter.sinks.received import Received
 from streams.records import Record
 from streams.stages import dead_letter_stage
@@ -40,8 +41,9 @@ class Arrivals:
 class Intake:
     """Reads records of all topics, in the order in which they came."""
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_BYTES, limits: MessageLimits = LIMITS) -> None:
         self.max_bytes = max_bytes
+        self.limits = limits
         self._contents: OrderedDict[int, int] = OrderedDict()
 
     def read(self, records: Iterable[Record]) -> Arrivals:
@@ -59,7 +61,7 @@ class Intake:
         return arrivals
 
     def _value(self, record: Record) -> Message:
-        value = decode(record.topic, record.key, record.value, record.arrival_us, self.max_bytes)
+        value = decode(record.topic, record.key, record.value, record.arrival_us, self.max_bytes, self.limits)
         if not isinstance(value, Message):
             raise BadRecord("invalid_value", f"{record.topic}: expected a message with an envelope")
         if value.producer.kind != "stage":
