@@ -22,6 +22,7 @@ from scipy.stats import binom, chi2
 
 from benchmarks.detection_baselines import COMPARED, compare
 from benchmarks.detection_page import Figures, render
+from benchmarks.detection_shapes import all_shapes
 from benchmarks.detection_streams import NOISE, SIGMA, PairStream, losses, normal
 from localization.parameters import DetectionParameters
 
@@ -211,6 +212,7 @@ def main() -> None:
     figures: Figures = {
         "delays": [asdict(each) for each in all_delays(options.pairs)],
         "sprt": loss_beside_sprt(options.pairs),
+        "shapes": [asdict(each) for each in all_shapes(options.pairs // 4)],
         "false_alarms": [asdict(each) for each in all_false_alarms(options.pair_hours)],
         "plain_z": [asdict(plain_z_alarms(noise, options.pair_hours / 20.0)) for noise in NOISE],
         "detectors": {name: asdict(tally) for name, tally in compare(COMPARED, options.seeds).items()},

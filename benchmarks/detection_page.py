@@ -39,6 +39,13 @@ SPRT = """
 Ours needs {ours:.0f} probes in the mean. Wald's test for the same threshold, which is told both loss rates and when to
 begin, needs {sprt:.0f}: a ratio of {ratio:.2f} (aim: 1.2). Both were simulated; ours looks once a second.
 """
+SHAPES = """
+## What each latency test finds, alone
+
+Within a quarter of an hour of each trouble (`benchmarks/detection_shapes.py`); the mean delay is that of the pairs
+found. At 60 us the pairs' own spread counts, at 13 us the least effect of 4 us (fast test) and 3 us (windows of 30 s).
+
+"""
 ALARMS = """
 ## False alarms of healthy pairs
 
@@ -68,7 +75,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def render(figures: Figures) -> str:
     """The page."""
-    parts = [HEAD, _delays(figures["delays"]), SPRT.format(**figures["sprt"]), _alarms(figures), _detectors(figures)]
+    parts = [HEAD, _delays(figures["delays"]), SPRT.format(**figures["sprt"])]
+    parts += [_shapes(figures["shapes"]), _alarms(figures), _detectors(figures)]
     return "\n".join(parts)
 
 
@@ -84,6 +92,17 @@ def _delays(rows: Sequence[Mapping[str, Any]]) -> str:
         tail = f"{row['p99'] / scale:.1f} {name} (up to {row['p99_high'] / scale:.1f})"
         lines.append([row["what"], row["aim"], f"{mean:.1f} {name} ({low:.1f} to {high:.1f})", tail, found])
     return table(["what happens", "aim", "mean", "p99", "found"], lines) + LIMIT
+
+
+def _shapes(found: Sequence[Mapping[str, Any]]) -> str:
+    def cell(row: Mapping[str, Any]) -> str:
+        return f"{100 * row['share']:.0f} %" + (f", {row['mean_s']:.0f} s" if row["mean_s"] is not None else "")
+
+    columns = sorted({(row["level_us"], row["detector"]) for row in found}, reverse=True)
+    cells = {(row["trouble"], row["level_us"], row["detector"]): cell(row) for row in found}
+    troubles = list(dict.fromkeys(row["trouble"] for row in found))
+    rows = [[trouble, *(cells[trouble, *column] for column in columns)] for trouble in troubles]
+    return SHAPES + table(["trouble", *(f"`{name}`, {level:.0f} us" for level, name in columns)], rows)
 
 
 def _alarms(figures: Figures) -> str:

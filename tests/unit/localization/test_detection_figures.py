@@ -19,6 +19,7 @@ from benchmarks.detection_delays import (
     sprt_probes,
 )
 from benchmarks.detection_page import render
+from benchmarks.detection_shapes import ALONE, find
 from benchmarks.detection_streams import SIGMA
 from schemas.instants import SECOND_US
 
@@ -62,6 +63,11 @@ def test_without_an_effect_size_floor_a_z_test_calls_memory_an_anomaly() -> None
     assert false_alarms("lasting", 13.0, 100.0, 1).alarms == 0
 
 
+def test_near_the_floor_windows_find_what_the_fast_test_does_not() -> None:
+    fast, slow = (find("slower by 1.5 spreads", 13.0, detector, 40) for detector in ALONE)
+    assert slow.share > fast.share
+
+
 def test_alarms_are_right_near_a_fault_and_while_it_lasts() -> None:
     fault = {"kind": "network_fault", "probe_visible": True, "start_us": 0, "end_us": SECOND_US, "endpoints": ["a"]}
     heard, tally = Heard(truth={"faults": [fault], "monitor_faults": []}), Tally()
@@ -78,6 +84,7 @@ def test_a_condition_that_flickers_is_one_alarm() -> None:
     assert [alarm.t_us // SECOND_US for alarm in latch.alarms] == [0, 200]
 
 
+@pytest.mark.slow
 def test_ours_is_more_precise_than_the_paper_read_literally_and_misses_nothing_that_it_finds() -> None:
     tallies = compare(["issue-08-rnic_port_flapping"])
     ours, literal = tallies["ours"], tallies["paper, read literally"]
@@ -86,10 +93,15 @@ def test_ours_is_more_precise_than_the_paper_read_literally_and_misses_nothing_t
     figures = {
         "delays": [asdict(delays_of("what", "aim", [1.0, 2.0], 3))],
         "sprt": {"ours": 2.0, "sprt": 1.0, "ratio": 2.0},
+        "shapes": [
+            {"trouble": "t", "level_us": 13.0, "detector": "rtt-cusum", "share": 0.5, "mean_s": 9.0},
+            {"trouble": "t", "level_us": 13.0, "detector": "rtt-outlier", "share": 0.0, "mean_s": None},
+        ],
         "false_alarms": [asdict(false_alarms("normal", 13.0, 2.0, 1))],
         "plain_z": [asdict(plain_z_alarms("normal", 4.0))],
         "detectors": {name: asdict(tally) for name, tally in tallies.items()},
     }
     page = render(figures)
     assert "| what | aim | 1.5 s (0.5 to 2.5) |" in page
+    assert "| t | 0 % | 50 %, 9 s |" in page
     assert "| ours | 100.0 % (" in page
