@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from localization.absence import gather_absent, mute_absent
 from localization.boundary import boundary_pass
 from localization.cases import Case, Ends, ends_of
 from localization.evidence import EvidenceStore, new_evidence
-from localization.grouping import CaseBook, group_slow, own_faults, place, set_aside
+from localization.grouping import CaseBook, group_slow, own_faults, place
 from localization.host import host_pass
 from localization.incidents import Told
 from localization.lifecycle import close_cases, report, tell_merged, unite
@@ -69,10 +70,11 @@ class LocalizationEngine:
     def _close_second(self, state: LocalizationState, t_us: int, strays: tuple[Stray, ...]) -> list[Emission]:
         store, book = state.store, state.book
         store.close_second(t_us, strays)
+        absent = mute_absent(book, store, t_us)
         if store.watch.is_due(t_us):
             look(store.watch, t_us)
         _take_fresh(state)
-        set_aside(book, store)
+        gather_absent(book, store, absent)
         own_faults(book, store)
         group_slow(book, store, t_us)
         emissions = state.monitor.check(store, state.told, t_us)

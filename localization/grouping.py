@@ -87,17 +87,6 @@ def place(book: CaseBook, store: EvidenceStore, anomaly: Anomaly) -> None:
     book.start(f"{ends[0]} {ends[1]}", anomaly.onset_us, anomaly.detected_us).take(anomaly)
 
 
-def set_aside(book: CaseBook, store: EvidenceStore) -> None:
-    """Gives a withheld case the anomalies of its agent's endpoints that others took before the agent was known away."""
-    homes = {case.withheld.rpartition("agent:")[2]: case for case in book.cases if case.withheld is not None}
-    for case in [case for case in book.cases if case.withheld is None] if homes else []:
-        for key, anomaly in list(case.anomalies.items()):
-            ends = [end for end in ends_of(anomaly) if store.watch.mutes.covers(end, anomaly.onset_us)]
-            home = next((homes[store.agent_of(end)] for end in ends if store.agent_of(end) in homes), None)
-            if home is not None:
-                home.take(case.anomalies.pop(key))
-
-
 def _is_explained(case: Case, store: EvidenceStore, anomaly: Anomaly) -> bool:
     """Whether a case's culprit lies on the anomaly's way."""
     ends = ends_of(anomaly)

@@ -15,9 +15,7 @@ import numpy as np
 from localization.arrays import Flags, Ints
 from localization.history import Second, TrainWindow
 from localization.routes import Route
-from schemas.instants import SECOND_US
 
-EDGE_US = SECOND_US
 KEPT = 0.5
 """A fault stays if at least this share of the packets that it lost remains."""
 
@@ -39,11 +37,6 @@ class Mutes:
             else:
                 self.spans[endpoint] = known[0], max(known[1], until_us)
         return fresh
-
-    def covers(self, endpoint: str, t_us: int) -> bool:
-        """Whether an endpoint is left out at an instant, or about to be."""
-        span = self.spans.get(endpoint)
-        return span is not None and span[0] - EDGE_US <= t_us <= span[1]
 
     def hush(self, second: Second, routes: list[Route]) -> bool:
         """Takes the trains of endpoints that are left out from a second; whether there were any."""

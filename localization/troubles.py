@@ -158,7 +158,7 @@ def _of_agent(store: EvidenceStore, agent: str, streams: list[tuple[str, str]], 
     health = store.producers.health.get(agent)
     covers = health.covers if health else ()
     present = [name for name in covers if name in store.topology.endpoints]
-    if (covers and not present) or _has_exited(store, present):
+    if (covers and not present) or have_exited(store, present):
         return None
     last_us = max(store.producers.streams[key].last_us for key in streams)
     longest_us = max(store.producers.streams[key].longest_us for key in streams)
@@ -191,7 +191,7 @@ def _is_just_back(store: EvidenceStore, endpoint: str, streams: list[tuple[str, 
     return back_us is not None and t_us - back_us <= wait_us
 
 
-def _has_exited(store: EvidenceStore, endpoints: list[str]) -> bool:
+def have_exited(store: EvidenceStore, endpoints: list[str]) -> bool:
     containers = {f"container:{store.topology.endpoints[name].container}" for name in endpoints}
     gone = {event.device for event in store.events if event.event == "container_exit"}
     return bool(containers) and containers <= gone
@@ -211,7 +211,7 @@ def _probes_only(store: EvidenceStore, t_us: int) -> list[Trouble]:
     found = []
     for container, names in sorted(silent.items()):
         present = [n for n in names if n in store.topology.endpoints and n not in store.producers.agent_of]
-        if present and not _has_exited(store, present):
+        if present and not have_exited(store, present):
             since_us = max(known[name].last_us for name in present)
             text = f"the endpoints of {container} have stopped probing"
             evidence = (Evidence(topic="pair-windows", t_us=since_us, ref=present[0], text=text),)

@@ -203,3 +203,18 @@ def test_of_two_parts_that_no_train_tells_apart_the_one_that_another_pass_speaks
     first, second = heap_up(Topology(), [clue, equal, warned], slow=False)
     assert [heap.clues[0].component for heap in (first, second)] == ["link:u-1-0-1", "link:u-1-0-0"]
     assert first.nats > second.nats
+
+
+def test_an_agent_that_dies_while_another_host_turns_slow_is_not_mixed_up_with_it() -> None:
+    def both(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        if second > 60 and "c3/" in src:
+            return Suffers(silent=True)
+        if second > 60 and "c3/" in dst:
+            return Suffers(loss=1.0)
+        return Suffers(rtt=8.0) if second > 60 and "c5/" in src + dst else WELL
+
+    found = told(110, both, health(110, dead={3: 60}))
+    assert sorted((incident.kind, incident.component) for incident in found) == [
+        ("agent_missing", "agent:c3"),
+        ("network_fault", "host:h5"),
+    ]

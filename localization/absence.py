@@ -1,0 +1,89 @@
+"""Whose agent is gone? Known before any verdict, so that what it leaves behind is not taken for a fault.
+
+An agent is absent when all its endpoints that used to probe have stopped, nothing of it has been heard of since, and
+its container is not known to have exited. Only agents whose endpoints are ill are looked at. What is probed at an
+absent agent is left out of the search (``localization.muting``), and its anomalies are given to one case of their own:
+mixed with others' they would be judged as a fault of what they have in common. Cost: O(endpoints) while somebody ill is
+silent, else O(ill endpoints).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from localization.cases import Case, ends_of
+from localization.evidence import EvidenceStore
+from localization.grouping import CaseBook, place
+from localization.troubles import have_exited
+from schemas.diagnosis import Anomaly
+from schemas.instants import SECOND_US
+
+MUTED_US = 6 * SECOND_US
+"""Longer than any pause until it is looked at again."""
+EDGE_US = 2 * SECOND_US
+
+
+class Absence(NamedTuple):
+    """Endpoints of an absent agent, and since when they have not probed, us."""
+
+    endpoints: frozenset[str]
+    since_us: int
+
+
+def mute_absent(book: CaseBook, store: EvidenceStore, t_us: int) -> dict[str, Absence]:
+    """Absent agents at the open anomalies; what is probed there is left out from now on."""
+    ill = {end for case in book.cases for anomaly in case.open_anomalies() for end in ends_of(anomaly)}
+    silent = {store.agent_of(endpoint) for endpoint in ill if store.sources.is_silent(endpoint, t_us)}
+    if not silent:
+        return {}
+    members: dict[str, list[str]] = {agent: [] for agent in sorted(silent)}
+    for endpoint in store.sources.known:
+        agent = store.agent_of(endpoint)
+        if agent in members:
+            members[agent].append(endpoint)
+    found = {}
+    for agent, endpoints in members.items():
+        last_us = max(store.sources.known[endpoint].last_us for endpoint in endpoints)
+        gone = all(store.sources.is_silent(endpoint, t_us) for endpoint in endpoints)
+        present = [endpoint for endpoint in endpoints if endpoint in store.topology.endpoints]
+        if gone and present and not store.producers.heard(agent, last_us) and not have_exited(store, present):
+            since_us = min(store.sources.known[endpoint].last_us for endpoint in endpoints) - EDGE_US
+            found[agent] = Absence(frozenset(endpoints), since_us)
+            store.watch.mute(endpoints, since_us, t_us + MUTED_US)
+    return found
+
+
+def gather_absent(book: CaseBook, store: EvidenceStore, absent: dict[str, Absence]) -> None:
+    """Gives each absent agent's anomalies, those from its silence on, to one case; others' rest is sorted anew.
+
+    A case that has been told keeps its name and the rest of its members.
+    """
+    for agent, absence in absent.items():
+        mixed = [case for case in book.cases if any(_is_of(anomaly, absence) for anomaly in case.anomalies.values())]
+        if not mixed:
+            continue
+        mine = [anomaly for case in mixed for anomaly in case.anomalies.values() if _is_of(anomaly, absence)]
+        home = _home(book, agent, absence, mine)
+        for case in [case for case in mixed if case is not home]:
+            for anomaly in [anomaly for anomaly in case.anomalies.values() if _is_of(anomaly, absence)]:
+                home.take(case.anomalies.pop(anomaly.anomaly))
+            if case.opened is None:
+                book.cases.remove(case)
+                for anomaly in case.anomalies.values():
+                    place(book, store, anomaly)
+
+
+def _is_of(anomaly: Anomaly, absence: Absence) -> bool:
+    return anomaly.onset_us >= absence.since_us and not absence.endpoints.isdisjoint(ends_of(anomaly))
+
+
+def _home(book: CaseBook, agent: str, absence: Absence, anomalies: list[Anomaly]) -> Case:
+    """The case of an absent agent: the withheld one, one that holds nothing else and is not told, else a new one."""
+    for case in book.cases:
+        if case.withheld is not None and case.withheld.endswith(f" agent:{agent}"):
+            return case
+    for case in book.cases:
+        if case.opened is None and case.anomalies and all(_is_of(a, absence) for a in case.anomalies.values()):
+            return case
+    first = min(anomalies, key=lambda anomaly: (anomaly.onset_us, anomaly.anomaly))
+    return book.start(f"agent {agent}", first.onset_us, first.detected_us)
