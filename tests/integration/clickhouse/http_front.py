@@ -77,6 +77,17 @@ class _Server(ThreadingHTTPServer):
         self.server_close()
 
 
+def _body(request: BaseHTTPRequestHandler) -> bytes:
+    if request.headers.get("Transfer-Encoding") != "chunked":
+        return request.rfile.read(int(request.headers.get("Content-Length", "0")))
+    parts = []
+    while size := int(request.rfile.readline(), 16):
+        parts.append(request.rfile.read(size))
+        request.rfile.readline()
+    request.rfile.readline()
+    return b"".join(parts)
+
+
 def _handler(
     connection: chdb.state.sqlitelike.Connection, users: dict[str, str] | None = None
 ) -> type[BaseHTTPRequestHandler]:
@@ -87,7 +98,7 @@ def _handler(
 
         def do_POST(self) -> None:
             asked = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
-            body = _plain(self._body(), self.headers.get("Content-Encoding"))
+            body = _plain(_body(self), self.headers.get("Content-Encoding"))
             if users is not None and self.headers.get("Authorization") not in map(_basic, users.items()):
                 self._answer(403, b"Code: 516. DB::Exception: Authentication failed")
                 return
@@ -98,16 +109,6 @@ def _handler(
                     self._answer(500, str(error).encode())
 
         do_GET = do_POST  # noqa: N815 - the names that BaseHTTPRequestHandler looks for
-
-        def _body(self) -> bytes:
-            if self.headers.get("Transfer-Encoding") != "chunked":
-                return self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            parts = []
-            while size := int(self.rfile.readline(), 16):
-                parts.append(self.rfile.read(size))
-                self.rfile.readline()
-            self.rfile.readline()
-            return b"".join(parts)
 
         def _answer(self, status: int, content: bytes) -> None:
             self.send_response(status)

@@ -74,10 +74,7 @@ def test_nothing_of_a_tenant_is_left_and_all_of_the_others_is(broker: str, tmp_p
     _topics(kafka)
     operator = Client(kafka)
     store = ClickHouseSettings(dsn=f"chdb://{tmp_path}/db")
-    stored = [
-        topic for topic in STORED_TOPICS if topic in COMPACTED or "job" in topic or topic.startswith(("probe", "rnic"))
-    ]
-    stored = sorted({*stored, "incidents", "anomalies"} & set(STORED_TOPICS))
+    stored = [topic for topic in STORED_TOPICS if topics()[topic].key == "job" or topic in ("incidents", "anomalies")]
     client = connect(store)
     migrations.apply(client, "skeletonhunter")
     writer = ClickHouseWriter(client, "skeletonhunter")
