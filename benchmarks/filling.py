@@ -196,3 +196,37 @@ def _maps_and_conclusions(job: str, container: str, seconds: int) -> dict[str, t
             20_000,
         ),
     }
+
+
+MOMENTS = ("t_us", "arrival_us", "start_us", "onset_us", "detected_us", "localized_us", "resolved_us")
+DATES = ("inserted_at", "source_at", "minute")
+REPEATED = ("probe_results", "pair_minutes", "link_minutes", "outcome_minutes", "agent_health", "switch_queues")
+REPEATED += ("flow_entries", "flow_snapshots", "rnic_bursts", "job_progress", "device_events")
+
+
+def repeat(client: Client, fleet: Fleet, times: int, say: Callable[[str], None]) -> None:
+    """Puts ``times`` copies of all that is measured, roll-ups too, before what is there, one before the other."""
+    minutes = round(fleet.hours * 60)
+    for table in REPEATED:
+        columns = client.query(
+            "SELECT name FROM system.columns WHERE database = currentDatabase() "
+            f"AND table = '{table}' AND (default_kind = '' OR name = 'inserted_at')"
+        ).result_rows
+        names = [name for (name,) in columns]
+        for copy in range(1, times + 1):
+            moved = ", ".join(_moved(name, copy * minutes * 60) for name in names)
+            source = f"(SELECT * FROM {table} WHERE {_of_now(table, fleet)})"
+            quoted = ", ".join(f"`{name}`" for name in names)
+            client.command(f"INSERT INTO {table} ({quoted}) SELECT {moved} FROM {source}")
+        say(f"{table}: {times} copies")
+
+
+def _moved(name: str, seconds: int) -> str:
+    if name in MOMENTS:
+        return f"`{name}` - {seconds * 1_000_000}"
+    return f"`{name}` - {seconds}" if name in DATES else f"`{name}`"
+
+
+def _of_now(table: str, fleet: Fleet) -> str:
+    column = "minute" if table.endswith("_minutes") else "time"
+    return f"{column} >= fromUnixTimestamp64Micro({fleet.begin_us - 60_000_000})"

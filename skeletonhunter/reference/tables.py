@@ -18,7 +18,8 @@ migrations; `skeletonhunter migrate --dry-run` prints their SQL.
 - A roll-up is a table made of others by a materialized view that is refreshed every minute: what came again or late is
   worked out anew. Read it with `FINAL`, too.
 
-Questions and their queries are in [Query with SQL](../how-to/query-with-sql.md)."""
+Questions and their queries are in [Query with SQL](../how-to/query-with-sql.md); for more than one server see
+[ClickHouse on a cluster](../how-to/sql-on-a-cluster.md)."""
 
 _PROVENANCE = frozenset(
     (

@@ -9,7 +9,7 @@ from types import TracebackType
 from schemas.envelope import Message, Value
 from skeletonhunter.settings import ClickHouseSettings
 from skeletonhunter.sinks.clickhouse import ClickHouseWriter, Refusal
-from skeletonhunter.sinks.connection import database_of
+from skeletonhunter.sinks.connection import database_of, is_embedded
 from skeletonhunter.sinks.received import Received
 from skeletonhunter.sinks.rollups import refresh
 from skeletonhunter.sinks.rows import STORED_TOPICS
@@ -19,7 +19,7 @@ BATCH_MESSAGES = 5_000
 
 
 class InProcessSink:
-    """A context: migrates the database, takes messages; all is written and rolled up when it ends without an error."""
+    """A context: migrates the database, takes messages, and has written all of them when it ends without an error."""
 
     def __init__(self, settings: ClickHouseSettings) -> None:
         self.settings = settings
@@ -38,7 +38,8 @@ class InProcessSink:
         try:
             if error is None:
                 self.flush()
-                refresh(self._writer.client, self._writer.database)
+                if is_embedded(self.settings.dsn):  # a server does so by itself, and may not let us ask
+                    refresh(self._writer.client, self._writer.database)
         finally:
             self._database.__exit__(kind, error, trace)
 
