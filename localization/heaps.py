@@ -17,6 +17,8 @@ from schemas.diagnosis import IncidentKind, IssueId
 MOST_NATS = 10.0
 PART_NATS = 2.0
 SAYS_NATS = 1.0
+PLACED: IssueId = "pcie_nic_error"
+"""The issue of cards that have nothing but their host in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +140,10 @@ def name_of(heap: Heap) -> tuple[str, IssueId | None]:
     """Component and issue of a heap: the heaviest clue that knows the issue, else the heaviest.
 
     Errors that a port counts are its cable's, whichever end of it is blamed otherwise. Of a cable whose losses have the
-    same issue as a port's own warning, the port is named.
+    same issue as a port's own warning, the port is named. A host's own words go before what its place suggests.
     """
     informed = [clue for clue in heap.clues if clue.issue is not None]
-    informed.sort(key=lambda clue: clue.source != "counters")
+    informed.sort(key=lambda clue: (clue.source != "counters", clue.layer == "underlay" and clue.issue == PLACED))
     best = informed[0] if informed else heap.clues[0]
     ports = [clue for clue in informed if clue.issue == best.issue and clue.component.startswith("port:")]
     if ports and best.component.startswith("link:") and best.source != "counters":

@@ -30,6 +30,7 @@ from localization.likelihood import (
 
 RIVAL_NATS = 3.0
 FINALISTS = 8
+WHOLE_NATS, WHOLE_SHARE = 10.0, 0.03
 Rank = Callable[[int], tuple[int, str]]
 """Order among suspects that explain the same trains equally well: the smaller one first, then by name."""
 
@@ -60,7 +61,7 @@ def infer(sample: Sample, penalty: float, rank: Rank) -> Explanation:
         others, other_level, other_worth = _collect(sample, (penalty, set()), rank, tried, (first, first_worth))
         if other_worth > worth:
             picks, level = others, other_level
-    picks = [_with_rivals(sample, picks, number, (level, tried)) for number in range(len(picks))]
+    picks = [with_rivals(sample, picks, number, (level, tried)) for number in range(len(picks))]
     p = explained(sample, picks, level)
     found = gains(sample, p, np.arange(sample.against.shape[1]))
     runner_up = _runner_up(sample, found, p, {pick.suspect for pick in picks})
@@ -120,7 +121,8 @@ def _add(sample: Sample, picks: list[Pick], pick: Pick, bar: tuple[float, float]
 def _best(sample: Sample, found: Gains, p: Floats, bar: tuple[float, set[int]], rank: Rank) -> Pick | None:
     """The best suspect that more than its strongest pair, in more than one second, speaks against.
 
-    Among the first ``FINALISTS`` also those losses count that only replies can explain.
+    Among the first ``FINALISTS`` also those losses count that only replies can explain. Where replies get lost as well,
+    the way to an RNIC and the RNIC itself are to blame for the same trains: then it is the whole.
     """
     penalty, barred = bar
     worth = found.best + sample.prior
@@ -129,12 +131,22 @@ def _best(sample: Sample, found: Gains, p: Floats, bar: tuple[float, set[int]], 
     while len(worth) and worth.max() >= penalty and len(finalists) < FINALISTS:
         suspect = min(np.flatnonzero(worth >= worth.max() - TIE_NATS).tolist(), key=rank)
         pick = fit_best(sample, p, suspect, found)
-        lasting = pick.seconds > 1 or len(sample.against) == 1
-        if pick.support >= SUPPORT_NATS and pick.pairs > 1 and lasting:
+        if _stands(sample, pick):
             finalists.append((pick.gain + float(sample.prior[suspect]), pick))
         worth[suspect] = -np.inf
     most = max((total for total, _ in finalists), default=0.0)
-    return next((pick for total, pick in finalists if total >= most - TIE_NATS), None)
+    first = next((pick for total, pick in finalists if total >= most - TIE_NATS), None)
+    enough = most - WHOLE_NATS - WHOLE_SHARE * most
+    alike = [
+        pick for total, pick in finalists if first and total >= enough and pick.suspect == sample.whole[first.suspect]
+    ]
+    return alike[0] if alike else first
+
+
+def _stands(sample: Sample, pick: Pick) -> bool:
+    """Whether more than one pair, in more than one second if there are several, speaks against a suspect."""
+    lasting = pick.seconds > 1 or len(sample.against) == 1
+    return pick.support >= SUPPORT_NATS and pick.pairs > 1 and lasting
 
 
 def _prune(sample: Sample, picks: list[Pick], level: float, penalty: float) -> tuple[list[Pick], float]:
@@ -173,7 +185,7 @@ def _worth(sample: Sample, others: list[Pick], own: list[Pick], level: float) ->
     return total
 
 
-def _with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[float, Ints]) -> Pick:
+def with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[float, Ints]) -> Pick:
     """The pick with the suspects that would explain nearly as much in its place."""
     level, tried = known
     pick = picks[number]
@@ -181,7 +193,7 @@ def _with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[fl
     found = gains(sample, p, tried)
     near = np.argsort(-(found.best + sample.prior), kind="stable")[:FINALISTS].tolist()
     near = [suspect for suspect in near if sample.whole[suspect] != sample.whole[pick.suspect]]
-    others = [fit_best(sample, p, suspect, found) for suspect in near]
+    others = [each for suspect in near if _stands(sample, each := fit_best(sample, p, suspect, found))]
     floor = pick.gain + float(sample.prior[pick.suspect]) - RIVAL_NATS
     rivals = [(each.suspect, each.gain) for each in others if each.gain + float(sample.prior[each.suspect]) >= floor]
     return replace(pick, rivals=tuple(sorted(rivals, key=lambda rival: (-rival[1], rival[0]))))

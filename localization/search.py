@@ -19,6 +19,8 @@ SLOWEST_LOOK_S = 16
 SLOWEST_REVIEW_S = 64
 LEAST_EXPOSED = 5.0
 """A route is a whole witness once a fault would have taken so many packets from it, if its replies crossed it."""
+STILL = 0.5
+"""Share of a fault's nats that has to be explained by another one before that takes its place."""
 _RANK = list(PRIOR_NATS)
 
 
@@ -29,7 +31,7 @@ def look(watch: FabricWatch, t_us: int) -> bool:
     found = infer(sample, watch.penalty, lambda suspect: rank(watch, suspect))
     picks = merge_links(sample, found.picks, _switch_links(watch), watch.penalty)
     _weigh_replies(watch, picks, found.level)
-    changed = _adopt(watch, found, [_fault(watch, pick, t_us) for pick in picks])
+    changed = adopt(watch, found, [_fault(watch, pick, t_us) for pick in picks])
     watch.look_gap_s = 1 if changed else min(2 * watch.look_gap_s, SLOWEST_LOOK_S)
     watch.next_look_us = t_us + watch.look_gap_s * SECOND_US
     watch.review_gap_s = REVIEW_S if changed else min(2 * watch.review_gap_s, SLOWEST_REVIEW_S)
@@ -160,8 +162,11 @@ def _packets(watch: FabricWatch, pick: Pick) -> tuple[int, int]:
     return sent, lost
 
 
-def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
-    """Takes the result over. A known fault that was not found again stays until it has recovered, unless replaced."""
+def adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
+    """Takes the result over. A known fault that was not found again stays until it has recovered, unless replaced.
+
+    Another one replaces it that explains the same trains, and leaves little of what spoke for it.
+    """
     known = {fault.suspect: fault for fault in watch.active()}
     now = {fault.suspect for fault in faults}
     for fault in faults:
@@ -175,7 +180,9 @@ def _adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
             kept.append(old)
             continue
         kin = [new for new in faults if related(watch, old.suspect, new.suspect)]
-        heirs = kin or [new for new in faults if same_trouble(old, new)]
+        remaining = float(found.left[watch.routes.suspects.index[old.suspect]].max(initial=0.0))
+        taken = remaining < STILL * old.gain
+        heirs = kin or [new for new in faults if taken and same_trouble(old, new)]
         if heirs:
             heirs[0].replaces = (*heirs[0].replaces, *old.replaces, old.suspect)
             heirs[0].since_us = min(heirs[0].since_us, old.since_us)

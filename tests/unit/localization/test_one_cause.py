@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,10 +10,16 @@ import pytest
 from msgspec.structs import replace
 
 from localization.echoes import PRIOR_ROUTES, Echoes
-from localization.inference import infer
-from localization.likelihood import Sample
+from localization.evidence import new_evidence
+from localization.faults import Fault
+from localization.incidents import settle_on
+from localization.inference import Explanation, infer, with_rivals
+from localization.likelihood import Pick, Sample
 from localization.modes import MODES
+from localization.parameters import LocalizationParameters
 from localization.queues import LATELY_US, SURE_US, Before, QueueStore
+from localization.search import adopt, tried_modes
+from localization.suspects import Suspect
 from schemas.diagnosis import Incident
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
@@ -56,13 +63,17 @@ def test_a_steady_loss_that_is_known_leaves_nothing_for_an_erratic_fault(loss: f
     assert said[:, len(MODES.loss) :].sum(axis=0).max() < 0.0
 
 
-def both_ways(loss_back: float) -> Sample:
-    """Suspects 0 and 1 are the directions of cable 2: trains cross one of them each, and the cable; 3 is elsewhere."""
+def both_ways(loss_back: float, back_from: int = 0) -> Sample:
+    """Suspects 0 and 1 are the directions of cable 2: trains cross one of them each, and the cable; 3 is elsewhere.
+
+    The way back loses from second ``back_from`` on.
+    """
     draw, count = np.random.default_rng(5), 600
     way = np.arange(count) % 3
     members = np.array([[0, 2], [1, 2], [3, -1]])[way]
     lost = draw.binomial(200, np.array([0.05, loss_back, 1e-4])[way])
     second, route = np.arange(count) // 30, np.arange(count) % 30
+    lost[(way == 1) & (second < back_from)] = 0
     against = np.zeros((20, 4, MODES.size))
     for n in np.flatnonzero(lost == 0).tolist():
         against[second[n], members[n][members[n] >= 0]] += MODES.against(np.array([200]))[0]
@@ -124,6 +135,60 @@ def test_a_host_whose_cards_are_all_slow_for_no_known_reason_stays_in_use() -> N
     assert (known[-1].issue, known[-1].action.kind) == ("pcie_nic_error", "quarantine")
 
 
+def test_what_a_host_says_of_itself_goes_before_what_its_place_suggests() -> None:
+    def slow(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        return Suffers(rtt=6.0) if second > 30 and ("c3/" in src or "c3/" in dst) else WELL
+
+    (incident,) = last(history(60, slow, health(60), [event(32.0, "host:h3", "gdr_error")]))
+    assert (incident.component, incident.issue) == ("host:h3", "gpu_direct_rdma_error")
+
+
+def test_where_replies_are_lost_as_well_the_way_to_an_rnic_and_the_rnic_are_one() -> None:
+    """Trains there are lost on direction 0, and so are, moments later, replies of those that come from there."""
+    plain = both_ways(0.05, back_from=3)
+    returns = (plain.members == 1).any(axis=1).astype(np.float64) * 0.999
+    echoing = replace_sample(plain, echo=lambda suspect: returns if suspect == 0 else None)
+    found = infer(echoing, 12.0, lambda suspect: (0, str(suspect)))
+    assert {pick.suspect for pick in found.picks} == {2}
+
+
+def replace_sample(sample: Sample, **changes: object) -> Sample:
+    return dataclasses.replace(sample, **changes)  # type: ignore[arg-type]
+
+
+def test_a_rival_has_to_stand_on_more_than_one_pair_like_whom_it_rivals() -> None:
+    """One pair loses much over suspects 0 and 3, others a little over 0 alone: 3 is no rival, for all it explains."""
+    plain = both_ways(1e-4)
+    one = plain.route == plain.route[(plain.members == 0).any(axis=1)][0]
+    members = np.where(one[:, None], np.array([0, 3]), plain.members)
+    sample = replace_sample(plain, members=members, lost=np.where(one, 150.0, plain.lost))
+    weak = Pick(0, 0, float(MODES.loss[0]), 1.0, 0, gain=20.0, support=10.0, pairs=10, seconds=20)
+    assert with_rivals(sample, [weak], 0, (1.0, np.arange(4))).rivals == ()
+    two = one | (sample.route == sample.route[~one][0])
+    members = np.where(two[:, None], np.array([0, 3]), plain.members)
+    sample = replace_sample(sample, members=members, lost=np.where(two, 150.0, plain.lost))
+    assert [rival for rival, _ in with_rivals(sample, [weak], 0, (1.0, np.arange(4))).rivals] == [3]
+
+
+def test_a_known_fault_yields_only_to_one_that_explains_most_of_it() -> None:
+    store = new_evidence("f", LocalizationParameters())
+    store.topology.take_fabric(fabric_map())
+    watch = store.watch
+    old, new = Suspect("direction", "u-0-0-0", "leaf-0-0"), Suspect("direction", "u-1-0-0", "leaf-1-0")
+    numbers = [watch.routes.suspects.number(suspect) for suspect in (old, new)]
+    watch.close_second(BEGIN_US)
+
+    def fault(suspect: Suspect, rivals: tuple[tuple[Suspect, float], ...]) -> Fault:
+        return Fault(suspect, 0.01, 1.0, BEGIN_US, BEGIN_US, 20.0, 10.0, 3, 1000, 10, rivals)
+
+    for remaining, known in ((15.0, {old, new}), (3.0, {new})):
+        watch.faults = [fault(old, ((new, 19.0),))]
+        left = np.zeros((len(watch.score), int(tried_modes(watch).sum())))
+        left[numbers[0]] = remaining
+        adopt(watch, Explanation([], 1.0, left, None), [fault(new, ())])
+        assert {each.suspect for each in watch.active()} == known
+
+
 def test_queues_that_only_replies_wait_in_are_congestion() -> None:
     """Probes from host 0 to others come back through spine 1 although they went through spine 0."""
     port = "spine-1/leaf-0-0"
@@ -178,7 +243,9 @@ def test_a_rule_that_aged_out_after_the_last_probe_breaks_no_chain() -> None:
 
     def gone(second: int, table: str, row: FlowEntry) -> FlowEntry | None:
         return (
-            None if second >= 44 and (row.src, row.dst) == pair and row.at.startswith(("vif:c0", "vswitch:h0")) else row
+            None
+            if second >= 44 and (row.src, row.dst) == pair and row.at in ("vif:c0/mlx5_0", "vswitch:h0", "tunnel:h0")
+            else row
         )
 
     told = history(75, cut, queues(75), Tables(75, gone).messages())
@@ -190,10 +257,6 @@ def replace_silent(silent: bool, suffers: Suffers) -> Suffers:
 
 
 def test_a_part_s_reason_needs_less_than_a_rival_without_one() -> None:
-    from localization.evidence import new_evidence
-    from localization.incidents import settle_on
-    from localization.parameters import LocalizationParameters
-
     store = new_evidence("f", LocalizationParameters())
     store.topology.take_fabric(fabric_map())
     deep: list[Message] = list(queues(70, lambda at, second: 900_000 if at == "leaf-1-0/up0" and second > 30 else 0))
