@@ -112,6 +112,13 @@ def _others(fleet: Fleet) -> dict[str, tuple[str, str, int]]:
             "intDiv(number, 500000), 0",
             1280 * seconds // 20,
         ),
+        **_flows_and_jobs(job, endpoint, seconds),
+        **_maps(job, container.format("intDiv(number, 10)"), seconds),
+    }
+
+
+def _flows_and_jobs(job: str, endpoint: str, seconds: int) -> dict[str, tuple[str, str, int]]:
+    return {
         "flow_entries": (
             "t_us, host, `table`, complete, flow, at, next, src, dst, actions, offloaded, path",
             "t0 + intDiv(number, 130 * 40) * 300000000 AS t_us, 'h-' || toString(number % 130) AS host, 'vswitch', "
@@ -136,12 +143,10 @@ def _others(fleet: Fleet) -> dict[str, tuple[str, str, int]]:
             f"t0 + intDiv(number, 10) * 30000000 AS t_us, {job}, intDiv(number, 10), 30 + (number % 7) / 10",
             10 * seconds // 30,
         ),
-        **_maps_and_conclusions(job, container.format("intDiv(number, 10)"), seconds),
     }
 
 
-def _maps_and_conclusions(job: str, container: str, seconds: int) -> dict[str, tuple[str, str, int]]:
-    onset = f"t0 + number * {seconds * 1_000_000 // 2000} AS t_us"
+def _maps(job: str, container: str, seconds: int) -> dict[str, tuple[str, str, int]]:
     return {
         "endpoint_map": (
             "t_us, job, tenant, version, state, endpoint, container, host, rnic, rail, rank, switch_port, "
@@ -162,6 +167,13 @@ def _maps_and_conclusions(job: str, container: str, seconds: int) -> dict[str, t
             "'s-' || toString(number % 40) || '/1', 's-' || toString((number + 1) % 40) || '/2'",
             960,
         ),
+        **_conclusions(job, seconds),
+    }
+
+
+def _conclusions(job: str, seconds: int) -> dict[str, tuple[str, str, int]]:
+    onset = f"t0 + number * {seconds * 1_000_000 // 2000} AS t_us"
+    return {
         "skeletons": (
             "t_us, job, skeleton, version, state, confidence, coverage, edges",
             f"t0 + number AS t_us, {job}, 's', intDiv(number, 10), 'trusted', 0.9, 0.95, 1000",
