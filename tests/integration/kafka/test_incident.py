@@ -56,3 +56,4 @@ def test_the_real_stages_say_the_same_over_kafka_after_a_kill(broker: str, tmp_p
     assert len(killed) == 1
     assert [incident.issue for incident in expected.incidents()] == ["offloading_failure"]
     assert_same(found, expected)
+    assert found.emitted["evidence-requests"] >= expected.emitted["evidence-requests"] == 2  # again after the kill
