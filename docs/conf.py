@@ -9,6 +9,7 @@ extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
 nitpicky = True
+suppress_warnings = ["misc.highlighting_failure"]  # parameters in braces are ClickHouse's own
 html_theme = "furo"
 html_title = "SkeletonHunter"
 html_show_sourcelink = False
