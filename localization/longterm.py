@@ -7,8 +7,10 @@ lies ``shift`` = its mean - m - common above it, where common >= 0 is the median
  shift >= max(``drift_sigma`` s, least effect)       the effect-size floor: half an hour of probes makes any difference
                                                        significant, also one that nobody would call an anomaly
  shift >= ``SURE`` standard errors                    of six block means, by how block means were seen to vary
+and the last block still lies half the floor above: what is over is not reported again while the window has it.
 Re-estimation: the reference is a mean over at most ``MEMORY`` blocks (twelve hours), so it follows what is slower; it
-learns nothing while the shift is above the floor or the pair has an open anomaly, and begins anew when the pair moves.
+learns nothing while the shift is above the floor or the pair has an open anomaly, later no block that was bad, and
+begins anew when the pair moves.
 A block with fewer than ``LEAST_SAMPLES`` samples, or a gap, begins the window anew. Cost: 1 us per pair and block.
 """
 
@@ -67,7 +69,8 @@ def follow_blocks(
     row = sums.row[over]
     leaving, left = _push(columns, row, number)
     closed = _judge(columns, row, (rule[0], rule[1][over]), frozen[row])
-    learns = left & ~frozen[row] & ~(closed.shift >= closed.floor)
+    clean = leaving[:, 1] - closed.usual < closed.floor
+    learns = left & ~frozen[row] & ~(closed.shift >= closed.floor) & (clean | np.isnan(closed.floor))
     _learn(columns, row[learns], leaving[learns].astype(np.float64))
     heard = sums.samples > 0
     own, many = sums.row[heard], sums.samples[heard]
@@ -103,11 +106,11 @@ def _judge(columns: PairColumns, row: Ints, rule: tuple[float, Floats], frozen: 
     likely = (blocks * between + BETWEEN_PRIOR * BETWEEN_SHARE * variance) / (blocks + BETWEEN_PRIOR)
     error = np.sqrt(np.maximum(likely, LEAST_ERROR**2) * (1.0 / BLOCKS + 1.0 / np.maximum(blocks, 1.0)))
     score = np.where(ready, shift / error, 0.0)
-    bad = ready & (shift >= floor) & (score >= SURE) & ~frozen
+    block = past[np.arange(len(row)), number % BLOCKS, 1]
+    bad = ready & (shift >= floor) & (score >= SURE) & (block - usual >= floor / 2.0) & ~frozen
     alarm = bad & columns.long_doubt[row]
     columns.long_doubt[row] = bad
     begin_us = _first_bad(past[:, :, 1], number, usual + shift / 2.0)
-    block = past[np.arange(len(row)), number % BLOCKS, 1]
     return LongWindows(row, begin_us, block, level, usual, floor, shift, score, alarm)
 
 

@@ -113,13 +113,16 @@ def test_a_slow_drift_is_found_within_90_minutes_of_its_beginning() -> None:
     assert len(stream.judge.trends.book.open) == ILL
 
 
-def test_a_drift_is_over_when_two_blocks_are_well_again() -> None:
+def test_a_drift_is_over_when_two_blocks_are_well_again_and_does_not_come_back() -> None:
     def shift(second: int) -> float:
-        return 0.225 * float(np.interp(second, [7_500, 9_300, 12_000, 12_600], [0.0, 1.0, 1.0, 0.0]))
+        return 0.4 * float(np.interp(second, [7_500, 11_100, 13_200, 13_500], [0.0, 1.0, 1.0, 0.0]))
 
-    stream, found = watch(14_000, shift, every_s=3)
+    stream, found = watch(16_500, shift, every_s=3)
     assert rows(found, "rtt-drift") == list(range(ILL))
+    assert max(second for second, _ in found) < 13_200
     assert stream.judge.trends.book.open == {}
+    references = stream.judge.pairs.columns.long_reference[:PAIRS, 1]
+    assert references[:ILL].mean() == pytest.approx(references[ILL:].mean(), abs=0.02), "bad blocks are not learned"
 
 
 def test_what_all_pairs_share_is_no_drift() -> None:
