@@ -16,6 +16,8 @@ from schemas.instants import SECOND_US
 from schemas.maps import EndpointMap
 from skeletonhunter.recordings.reader import Recording
 from skeletonhunter.reference.examples import examples
+from skeletonhunter.replaying.simulating import simulate_recording
+from skeletonhunter.testbed.scenario import FabricPlan, JobChange, JobPlan, Scenario
 from streams.claims import Claims
 from streams.fold import StageFold
 from streams.parameters import LimitParameters, Parameters
@@ -23,6 +25,7 @@ from streams.stages import STAGES
 
 INCIDENTS = Path(__file__).parents[3] / "examples" / "incidents"
 PROBES, COUNTERS, HEALTH, MAP = "probe-results", "rnic-counters", "agent-health", "endpoint-map"
+RAW = (PROBES, COUNTERS, HEALTH, MAP, "rnic-bursts", "device-events", "flow-tables", "switch-queues")
 Said = tuple[float, str, str]
 """(second, agent, boot)."""
 
@@ -147,14 +150,45 @@ def test_health_is_of_the_agent_that_sends_it() -> None:
 
 @pytest.mark.parametrize("name", ["stale-flow-offload", "healthy-job"])
 def test_recordings_hold_no_false_producer(name: str) -> None:
+    assert refused_in(INCIDENTS / name) == []
+
+
+def test_a_simulated_job_that_moves_holds_no_false_producer(tmp_path: Path) -> None:
+    scenario = Scenario(
+        name="move",
+        seed=3,
+        seconds=150,
+        fabric=FabricPlan(hosts=6, rails=4, hosts_per_leaf=2, spines=2),
+        jobs=(JobPlan(tp=4, pp=2, dp=2, period_s=6.0, changes=(JobChange(at_s=60.0, what="migrate", lasts_s=25.0),)),),
+    )
+    simulate_recording(scenario, tmp_path / "move", Parameters())
+    hosts: dict[str, set[str]] = {}
+    with Recording(tmp_path / "move") as recording:
+        maps = [decode(MAP, line.key, line.raw, line.arrival_us) for line in recording.lines() if line.topic == MAP]
+    for value in maps:
+        assert isinstance(value, EndpointMap)
+        for endpoint in value.endpoints:
+            hosts.setdefault(endpoint.container, set()).add(endpoint.host)
+    assert len({host for its in hosts.values() for host in its}) > len(maps[0].endpoints) / 4, "something moved"  # type: ignore[union-attr]
+    assert refused_in(tmp_path / "move") == []
+
+
+def refused_in(path: Path) -> list[str]:
+    """What is refused of a recording's raw topics."""
     claims: dict[str, Claims] = {}
-    with Recording(INCIDENTS / name) as recording:
+    reasons = []
+    with Recording(path) as recording:
         for line in recording.lines():
-            if line.topic in (PROBES, COUNTERS, HEALTH, MAP, "rnic-bursts", "device-events", "flow-tables"):
-                value = decode(line.topic, line.key, line.raw, line.arrival_us)
-                assert isinstance(value, Message)
+            if line.topic not in RAW:
+                continue
+            value = decode(line.topic, line.key, line.raw, line.arrival_us)
+            assert isinstance(value, Message)
+            try:
                 claims.setdefault(line.key or "", Claims(10**6)).check(line.topic, value, line.arrival_us)
+            except BadRecord as error:
+                reasons.append(error.detail)
     assert claims
+    return reasons
 
 
 def test_producers_and_keys_are_bounded_and_room_is_made_by_time() -> None:
