@@ -20,7 +20,7 @@ _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 class MessageLimits(Struct, frozen=True, forbid_unknown_fields=True):
     """Of one message: at most ``elements`` commas and opening brackets, no text of more than ``text_bytes``.
 
-    The defaults hold the maps and plans of 160,000 endpoints; a reader needs 130 MB for the worst message that passes.
+    The defaults hold the maps and plans of 160,000 endpoints; parsing the worst message that passes takes some 250 MB.
     """
 
     elements: Annotated[int, Meta(ge=1000)] = 2_000_000
