@@ -16,14 +16,34 @@ from streams.records import Record
 
 MINUTE_US = 60_000_000
 KEPT_MINUTES = 10
+KEY_BYTES = 2048
+LETTER_ROOM = 4 * KEY_BYTES
+"""Bytes of a record of the dead letters beside its value: key, headers, framing."""
 
 
 class TooManyDeadLettersError(RuntimeError):
     """More records than the bound can't be used: something bigger is wrong."""
 
 
-def dead_letter(record: Record, error: BadRecord) -> bytes:
-    """The value of the record in the dead-letter topic."""
+def dead_letter(record: Record, error: BadRecord, most_bytes: int | None = None) -> bytes:
+    """The value of the record in the dead-letter topic; beyond ``most_bytes`` without the record, which stays in Kafka.
+
+    A letter is a third larger than its record: one of a record of the greatest size could not be sent, and a worker
+    that can't send it would stop at it for ever.
+    """
+    letter = _letter(record, error)
+    if most_bytes is None or len(letter) <= most_bytes:
+        return letter
+    detail = f"{error.detail}; its {len(record.value)} bytes are too large for a letter, they stay in Kafka"
+    return _letter(record._replace(value=b"", key=short_key(record)), BadRecord(error.reason, detail))
+
+
+def short_key(record: Record) -> bytes | None:
+    """The record's key, cut where it is longer than any of ours."""
+    return None if record.key is None else record.key[:KEY_BYTES]
+
+
+def _letter(record: Record, error: BadRecord) -> bytes:
     letter = DeadLetter(
         topic=record.topic,
         partition=record.partition,

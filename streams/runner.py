@@ -23,7 +23,7 @@ from schemas.instants import micros
 from schemas.topics import topic as topic_spec
 from streams.barrier import Barrier, moment_of
 from streams.checkpoint import NOTHING, Checkpoint, DamagedError, Mark
-from streams.dead_letters import DeadLetterRate, dead_letter
+from streams.dead_letters import LETTER_ROOM, DeadLetterRate, dead_letter, short_key
 from streams.fold import StageFold
 from streams.inbox import Inbox
 from streams.ports import Offsets, Outbox, Outgoing, Shelf, Written
@@ -176,10 +176,12 @@ class PartitionRunner:
         if record.topic not in self.post.letters:
             return
         self.effects.letters.count(record, error)
-        letter = dead_letter(record, error)
+        letter = dead_letter(record, error, self.max_bytes - LETTER_ROOM)
         topic = topic_spec(record.topic).dead_letters
         self._pending.append(
-            await self.effects.outbox.send(Outgoing(topic, record.key, letter, record.arrival_us, record.partition))
+            await self.effects.outbox.send(
+                Outgoing(topic, short_key(record), letter, record.arrival_us, record.partition)
+            )
         )
 
     async def _send(self, emissions: list[Emission], tick: Tick) -> None:
