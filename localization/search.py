@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
-from localization.faults import Fault, same_trouble
+from localization.faults import Fault, crossing_of, same_trouble
 from localization.inference import Explanation, infer, merge_links
 from localization.likelihood import Pick, Sample
 from localization.modes import MODES
@@ -21,6 +21,7 @@ LEAST_EXPOSED = 5.0
 """A route is a whole witness once a fault would have taken so many packets from it, if its replies crossed it."""
 STILL = 0.5
 """Share of a fault's nats that has to be explained by another one before that takes its place."""
+NEARLY_ALL = 0.9
 _RANK = list(PRIOR_NATS)
 
 
@@ -165,7 +166,8 @@ def _packets(watch: FabricWatch, pick: Pick) -> tuple[int, int]:
 def adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
     """Takes the result over. A known fault that was not found again stays until it has recovered, unless replaced.
 
-    Another one replaces it that explains the same trains, and leaves little of what spoke for it.
+    Another one replaces it that explains the same trains, and leaves little of what spoke for it: what the first second
+    of a fault showed may have looked like its neighbour.
     """
     known = {fault.suspect: fault for fault in watch.active()}
     now = {fault.suspect for fault in faults}
@@ -182,7 +184,7 @@ def adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
         kin = [new for new in faults if related(watch, old.suspect, new.suspect)]
         remaining = float(found.left[watch.routes.suspects.index[old.suspect]].max(initial=0.0))
         taken = remaining < STILL * old.gain
-        heirs = kin or [new for new in faults if taken and same_trouble(old, new)]
+        heirs = kin or [new for new in faults if taken and (same_trouble(old, new) or _takes_over(watch, old, new))]
         if heirs:
             heirs[0].replaces = (*heirs[0].replaces, *old.replaces, old.suspect)
             heirs[0].since_us = min(heirs[0].since_us, old.since_us)
@@ -195,6 +197,19 @@ def adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
     runner = found.runner_up
     watch.runner_up = (watch.routes.suspects.all[runner.suspect], runner.gain, runner.support) if runner else None
     return {fault.suspect for fault in watch.active()} != set(known)
+
+
+def _takes_over(watch: FabricWatch, old: Fault, new: Fault) -> bool:
+    """Whether nearly all that was lost on a fault since its onset crosses another one, on the way there or back."""
+    number = watch.routes.suspects.index[new.suspect]
+    lost = shared = 0
+    for second in watch.window.since(old.since_us):
+        on = crossing_of(old, second, watch.routes)
+        routes, count = second.route[on], second.lost[on]
+        echo = watch.echo_chances(routes, new.suspect)
+        also = (watch.routes.members[routes] == number).any(axis=1) | (False if echo is None else echo > 0.0)
+        lost, shared = lost + int(count.sum()), shared + int(count[also].sum())
+    return shared >= NEARLY_ALL * max(lost, 1)
 
 
 def related(watch: FabricWatch, one: Suspect, other: Suspect) -> bool:

@@ -20,7 +20,7 @@ from localization.parameters import LocalizationParameters
 from localization.queues import LATELY_US, SURE_US, Before, QueueStore
 from localization.search import adopt, tried_modes
 from localization.suspects import Suspect
-from schemas.diagnosis import Incident
+from schemas.diagnosis import Incident, PairWindows
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.telemetry import FlowEntry, QueueColumns, SwitchQueues
@@ -270,3 +270,38 @@ def test_a_part_s_reason_needs_less_than_a_rival_without_one() -> None:
     elsewhere = replace(reason, component="config:leaf-2-0/up0")
     assert settle_on(store, before, reason).component == "config:leaf-1-0/up0"
     assert settle_on(store, before, elsewhere).component == before.component
+
+
+def test_a_neighbour_that_the_first_second_blamed_gives_way_to_the_fault_that_explains_its_losses() -> None:
+    """All that is lost on the known fault is lost on the way to the new one, which leaves nothing of it."""
+    store = new_evidence("f", LocalizationParameters())
+    store.topology.take_fabric(fabric_map())
+    lossy = {(endpoint(0, 0), endpoint(host, 0)) for host in (2, 4)}
+    ends = [((0, 0), (host, 0)) for host in (1, 2, 4)]
+    window = PairWindows(
+        **envelope("detection:j", 1.0, 1),
+        job="j",
+        window_s=1.0,
+        src=tuple(endpoint(*src) for src, _ in ends),
+        dst=tuple(endpoint(*dst) for _, dst in ends),
+        path=(0, 1, 2),
+        sport=(1, 1, 1),
+        sent=(100, 100, 100),
+        lost=tuple(100 * ((endpoint(*src), endpoint(*dst)) in lossy) for src, dst in ends),
+        rtt_us=(None,) * 3,
+        paths=tuple(links_of(src, dst) for src, dst in ends),
+    )
+    store.take("pair-windows", window)
+    store.close_second(BEGIN_US + SECOND_US)
+    watch = store.watch
+    old, new = Suspect("rnic", endpoint(0, 0)), Suspect("direction", "u-0-0-0", "leaf-0-0")
+    elsewhere = Suspect("direction", "u-1-0-0", "spine-0")
+
+    def fault(suspect: Suspect) -> Fault:
+        return Fault(suspect, 1.0, 1.0, BEGIN_US, BEGIN_US, 20.0, 10.0, 2, 200, 200, ())
+
+    spent = Explanation([], 1.0, np.zeros((len(watch.score), int(tried_modes(watch).sum()))), None)
+    for heir, known in ((new, {new}), (elsewhere, {old, elsewhere})):
+        watch.faults = [fault(old)]
+        adopt(watch, spent, [fault(heir)])
+        assert {each.suspect for each in watch.active()} == known
