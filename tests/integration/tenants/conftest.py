@@ -9,11 +9,11 @@ import time
 import pytest
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from msgspec import structs
+from typer.testing import CliRunner
 
+from skeletonhunter.cli import build_cli
 from skeletonhunter.settings import KafkaSettings, load_settings
-from skeletonhunter.tenants.acls import apply
-from skeletonhunter.tenants.permissions import permissions
-from skeletonhunter.tenants.relay import tenant_plans, tenant_settings
+from skeletonhunter.tenants.relay import tenant_settings
 from streams.topic_admin import TopicAdmin, plan_topics
 from tests.integration.tenants.people import JOBS
 
@@ -66,10 +66,9 @@ class SecureKafka:
     def _equip(self) -> None:
         admin = self.settings("admin")
         TopicAdmin(admin.url, admin.prefix, admin.librdkafka).ensure(plan_topics(1 << 20), 2, 1)
-        for tenant in JOBS:
-            own = tenant_settings(admin, tenant)
-            TopicAdmin(own.url, own.prefix, own.librdkafka).ensure(tenant_plans(1 << 20), 2, 1)
-        apply(admin, permissions(self.prefix, JOBS))
+        tenants = [word for tenant in JOBS for word in ("--tenant", tenant)]
+        result = CliRunner().invoke(build_cli("acls"), ["acls", *tenants, "--apply"], env=self.environment("admin"))
+        assert result.exit_code == 0, (result.output, result.exception)
         for user in self.names:
             self._await(user)
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from typer.testing import CliRunner
 
 from schemas.maps import EndpointMap
+from skeletonhunter.cli import InputError, build_cli
 from skeletonhunter.tenants.acls import as_command, binding
 from skeletonhunter.tenants.ownership import DOWN, UP, Ownership, TenantError, prefix_of
 from skeletonhunter.tenants.permissions import Permission, permissions
@@ -76,3 +80,18 @@ def test_a_job_that_changes_hands_is_taken_away() -> None:
     assert ownership.owns(JOBS["acme"]), "an older map says nothing"
     ownership.learn(said("endpoint-map", "bolt", JOBS["acme"], version=6))  # type: ignore[arg-type]
     assert not ownership.owns(JOBS["acme"])
+
+
+def test_the_command_prints_what_would_be_granted() -> None:
+    result = CliRunner().invoke(build_cli("acls"), ["acls", "--tenant", "acme", "--prefix", "p.", "--json"])
+    assert result.exit_code == 0, result.output
+    found = {(each["principal"], each["operation"], each["name"]) for each in json.loads(result.stdout)}
+    assert ("agent-acme", "write", "p.tenant.acme.probe-results") in found
+    lines = CliRunner().invoke(build_cli("acls"), ["acls", "--prefix", "p."]).stdout.splitlines()
+    assert len(lines) == len(permissions("p."))
+    assert "--add --allow-principal User:sink --operation Read --group p.sink" in lines
+
+
+def test_a_wrong_tenant_is_one_sentence() -> None:
+    with pytest.raises(InputError, match=r"'a\.b' can't be a tenant"):
+        CliRunner().invoke(build_cli("acls"), ["acls", "--tenant", "a.b"], catch_exceptions=False)
