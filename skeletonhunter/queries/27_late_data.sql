@@ -18,12 +18,12 @@ SELECT topic, count() AS rows, countIf(delay_s > 5) AS late, max(delay_s) AS del
 FROM
 (
     SELECT 'rnic-counters' AS topic, (toInt64(any(arrival_us)) - toInt64(max(t_us))) / 1e6 AS delay_s
-    FROM rnic_counters FINAL
+    FROM rnic_counters
     WHERE time BETWEEN {since:DateTime('UTC')} AND {until:DateTime('UTC')}
     GROUP BY producer_id, boot, seq
     UNION ALL
     SELECT 'switch-queues' AS topic, (toInt64(any(arrival_us)) - toInt64(max(t_us))) / 1e6 AS delay_s
-    FROM switch_queues FINAL
+    FROM switch_queues
     WHERE time BETWEEN {since:DateTime('UTC')} AND {until:DateTime('UTC')}
     GROUP BY producer_id, boot, seq
     UNION ALL

@@ -23,6 +23,7 @@ _INTRODUCTION = """# Query with SQL
   [glossary](../glossary.md). Questions about days and weeks go to roll-ups by the minute (`pair_minutes`,
   `link_minutes`, `outcome_minutes`), which a server has up to date within a minute or so; questions about seconds to
   the rows themselves.
+- How long each query takes on 100 million probe rows: [query latency and storage](../reference/query-latency.md).
 """
 
 
