@@ -41,16 +41,18 @@ def prefix_of(tenant: str) -> str:
 
 
 class Ownership:
-    """The jobs of one tenant, as the endpoint maps say."""
+    """The jobs of one tenant, as the endpoint maps say; of others it is only known that they have a map."""
 
     def __init__(self, tenant: str) -> None:
         self.tenant = tenant
         self._name = f"agent:{tenant}."
         self._jobs: dict[str, EndpointMap] = {}
         self._endpoints: dict[str, set[str]] = {}
+        self._mapped: set[str] = set()
 
     def learn(self, value: EndpointMap) -> None:
         """Takes note of a map; one of another tenant takes the job away from this one."""
+        self._mapped.add(value.job)
         known = self._jobs.get(value.job)
         if known is not None and value.version < known.version:
             return
@@ -63,12 +65,17 @@ class Ownership:
 
     def forget(self, job: str) -> None:
         """The job's map was deleted."""
+        self._mapped.add(job)
         self._jobs.pop(job, None)
         self._endpoints.pop(job, None)
 
     def owns(self, job: str) -> bool:
         """Whether a job is the tenant's."""
         return job in self._jobs
+
+    def knows(self, job: str) -> bool:
+        """Whether the job has, or had, a map; of others nobody can say yet whose they are."""
+        return job in self._mapped
 
     def check(self, topic: str, value: Message) -> None:
         """Lets a message of the tenant's agents pass.

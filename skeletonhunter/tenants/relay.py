@@ -35,6 +35,8 @@ _log = logging.getLogger(__name__)
 MAPS = "endpoint-map"
 BATCH, WAIT_S = 1000, 0.2
 BEHIND_S = 10.0
+MAP_PATIENCE_S = 5.0
+"""A record whose job has no map by then is nobody's, and is not copied."""
 
 
 @dataclass(slots=True)
@@ -93,9 +95,9 @@ class MapReader:
         low, _high = self._consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=BEHIND_S)
         return int(low)
 
-    def catch_up(self) -> None:
-        """Reads what is new."""
-        while messages := self._consumer.consume(BATCH, 0.0):
+    def catch_up(self, timeout_s: float = 0.0) -> None:
+        """Reads what is new, and waits for it for up to ``timeout_s``."""
+        while messages := self._consumer.consume(BATCH, timeout_s):
             for message in messages:
                 self._take(message)
 
@@ -195,9 +197,8 @@ class Relay:
     def turn(self) -> None:
         """One batch in each direction."""
         downward = self.down.read(BATCH, WAIT_S)
-        self.maps.catch_up()
-        ownership = self.maps.ownership
-        mine = [record for record in downward.records if ownership.owns((record.key or b"").decode(errors="replace"))]
+        self._await_maps(downward.records)
+        mine = [record for record in downward.records if self.maps.ownership.owns(_job(record))]
         for record in mine:
             self.to_tenant.copy(record, record.arrival_us)
         if self.to_tenant.settle(self.stop):
@@ -208,6 +209,13 @@ class Relay:
         self._lift(upward.records)
         if self.to_pipeline.settle(self.stop) and self.letters.flush(self.stop):
             self._commit(self.up, upward)
+
+    def _await_maps(self, records: Iterable[Record]) -> None:
+        """Reads maps until it is known whose the records' jobs are: maps come by another way, and may be behind."""
+        self.maps.catch_up()
+        ends_s = time.monotonic() + MAP_PATIENCE_S
+        while not all(self.maps.ownership.knows(_job(each)) for each in records) and time.monotonic() < ends_s:
+            self.maps.catch_up(WAIT_S)
 
     def _lift(self, records: Iterable[Record]) -> None:
         for record in records:
@@ -232,3 +240,7 @@ class Relay:
     def _commit(self, source: KafkaSource, reading: Reading) -> None:
         if reading.positions:
             source.commit(reading.positions)
+
+
+def _job(record: Record) -> str:
+    return (record.key or b"").decode(errors="replace")

@@ -115,3 +115,22 @@ def test_a_relay_that_was_killed_before_it_committed_copies_again(settings: Sett
     relayed(settings, "acme", lambda relay: relay.counts.up >= 1)
     records, _ = Client(settings.kafka).read("probe-results", most=3, patience_s=2.0)
     assert len(records) == 2 and records[0] == records[1]
+
+
+def test_a_job_whose_map_comes_late_to_the_relay_is_not_forgotten(settings: Settings) -> None:
+    relay = Relay(settings, "acme", threading.Event())
+    relay.maps.begin(relay.stop)
+    while relay.counts.down < 2:
+        relay.turn()
+    reads, read = iter(range(100)), relay.maps.catch_up
+    relay.maps.catch_up = lambda timeout_s=0.0: read(timeout_s) if next(reads) >= 3 else None  # type: ignore[method-assign]
+    operator = Client(settings.kafka)
+    for topic in ("endpoint-map", "probe-plans"):
+        assert operator.tell(topic, said(topic, "acme", "acme-new")) == ""
+    for _ in range(60):
+        relay.turn()
+        if relay.counts.down >= 4:
+            break
+    for part in (relay.maps, relay.down, relay.up):
+        part.close()
+    assert relay.counts.down == 4
