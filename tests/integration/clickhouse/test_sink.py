@@ -108,6 +108,10 @@ def test_examples_of_all_topics_arrive_and_bad_ones_are_reported_once(
     ours = [(topic, e) for topic, e in bad if dead_letter_stage(topic) is None]
     assert sink.counts.dead_letters == 2 * len(ours) > 0
     assert sink.counts.left == 2 * (len(bad) - len(ours)) > 0
+    found = client.query("SELECT topic, reason, count() FROM dead_letters FINAL GROUP BY ALL").result_rows
+    assert {(topic, reason): number for topic, reason, number in found} == {
+        each: 2 * number for each, number in Counter((topic, example.reason) for topic, example in bad).items()
+    }
     for topic in {topic for topic, _ in bad}:
         reasons = Counter(e.reason for name, e in ours if name == topic for _ in range(2))
         letters = [msgspec.json.decode(raw, type=DeadLetter) for raw in bench.read(f"{topic}-dlq", reasons.total())]
