@@ -1,11 +1,11 @@
 """How soon is a pair found ill, and how often for nothing? Onset to detection, and false alarms on healthy noise.
 
-    python benchmarks/detection_delays.py [-o docs/reference/detection.md] [--pair-hours 10000] [--seeds 1]
+    python benchmarks/detection_delays.py [-o docs/reference/detection.md] [--pair-hours 6000] [--seeds 1]
 
 Delays are in event time, from the onset (at a random place within its second) to the end of the second in which the
 anomaly opens. Means have 95 % intervals by the normal approximation, quantiles by order statistics, rates of false
 alarms exact Poisson intervals. ``--seeds`` of every scenario are compared with other detectors
-(``detection_baselines``). Half an hour on two shared cores.
+(``detection_baselines``). Five minutes of processor time.
 """
 
 from __future__ import annotations
@@ -204,8 +204,8 @@ def all_false_alarms(pair_hours: float) -> Iterator[Alarms]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=1_000, help="pairs per kind of trouble")
-    parser.add_argument("--pair-hours", type=float, default=10_000.0, help="per kind of noise and level")
+    parser.add_argument("--pairs", type=int, default=500, help="pairs per kind of trouble")
+    parser.add_argument("--pair-hours", type=float, default=6_000.0, help="per kind of noise and level")
     parser.add_argument("--seeds", type=int, default=1, help="of each scenario on which detectors are compared")
     parser.add_argument("-o", "--output", type=Path, help="write the page to this file")
     options = parser.parse_args()

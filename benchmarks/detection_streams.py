@@ -71,7 +71,14 @@ def daily(draw: np.random.Generator, pairs: int, probes: int) -> Iterator[Log]:
         yield swing * np.sin(2.0 * np.pi * second / 86_400.0) + SIGMA * draw.standard_normal((pairs, probes))
 
 
-NOISE: dict[str, Noise] = {each.__name__: each for each in (normal, heavy, uneven, spiky, lasting, daily)}
+def crowded(draw: np.random.Generator, pairs: int, probes: int) -> Iterator[Log]:
+    """The job's own steps fill queues: for three seconds of every twenty RTT doubles, for half of the pairs."""
+    crossing = draw.random((pairs, 1)) < 0.5
+    for second in range(10**9):
+        yield np.log(2.0) * crossing * (second % 20 < 3) + SIGMA * draw.standard_normal((pairs, probes))
+
+
+NOISE: dict[str, Noise] = {each.__name__: each for each in (normal, heavy, uneven, spiky, lasting, daily, crowded)}
 
 
 @dataclass(slots=True)

@@ -4,10 +4,9 @@ mean = (n m + n0 M) / (n + n0): n windows of the pair itself (m, v), n0 = ``BORR
 all windows of all pairs with that hop count, so V holds the spread between pairs). The variance likewise, but with
 ``BORROWED_SPREAD`` windows, since a spread takes longer to learn than a level and one taken for too small raises
 false alarms, for which reason the pair's own counts alone where it is larger; times 1 + 1 / (n + n0) for the mean's own
-error. A pair forgets with ``PAIR_WINDOWS``, a pool with
-``POOL_WINDOWS``. Nothing is learned from a pair with an open anomaly or a rising score.
-``sd`` is never below the effect-size floor, nor below ``FLOOR_US`` at the pair's own
-level.
+error, and times 1 + ``DOUBT`` / (``DOUBT`` + n) for its own: pairs are not alike, and an estimate may be too small. A
+pair forgets with ``PAIR_WINDOWS``, a pool with ``POOL_WINDOWS``. Nothing is learned from a pair with an open anomaly or
+a rising score. ``sd`` is never below the effect-size floor, nor below ``FLOOR_US`` at the pair's own level.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from localization.pairs import PairTable
 HOP_CLASSES = 32
 BORROWED = 5.0
 BORROWED_SPREAD = 100.0
+DOUBT = 60.0
 PAIR_WINDOWS = 600.0
 POOL_WINDOWS = 100_000.0
 POOL_LEAST = 30.0
@@ -87,7 +87,8 @@ def pair_baseline(pairs: PairTable, sums: PairSums, pools: Pools, sigma_floor: f
     mean = (own * columns.rtt_mean[row] + borrowed * pools.mean[pool]) / weight
     spread = np.where(borrowed > 0.0, BORROWED_SPREAD, 0.0)
     var = (own * columns.rtt_var[row] + spread * pools.var[pool]) / np.maximum(own + spread, 1.0)
-    var = np.maximum(var, np.where(own >= PAIR_LEAST, columns.rtt_var[row], 0.0)) * (1.0 + 1.0 / weight)
+    var = np.maximum(var, np.where(own >= PAIR_LEAST, columns.rtt_var[row], 0.0))
+    var = var * (1.0 + 1.0 / weight) * (1.0 + DOUBT / (DOUBT + own))
     floor = np.maximum(sigma_floor, FLOOR_US / np.exp(mean))
     known = (borrowed > 0.0) | (own >= PAIR_LEAST)
     return Baseline(mean, np.maximum(np.sqrt(var), floor), known)
