@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,8 +24,11 @@ def run_guided(executions: int, seconds: float, names: list[str]) -> int:
     if importlib.util.find_spec("atheris") is None:
         sys.stderr.write("NOT RUN: guided fuzzing needs the package atheris: pip install 'skeletonhunter[fuzz]'\n")
         return 2
-    chosen, faults, tried = names or list(TARGETS), [], 0
+    chosen, faults, tried, done, ends_s = names or list(TARGETS), [], 0, 0, time.monotonic() + seconds
     for name in chosen:
+        if time.monotonic() > ends_s:
+            break
+        done += 1
         with TemporaryDirectory(prefix="guided-") as folder:
             for number, raw in enumerate(TARGETS[name].seeds()):
                 (Path(folder) / f"seed-{number}").write_bytes(raw)
@@ -44,10 +48,11 @@ def run_guided(executions: int, seconds: float, names: list[str]) -> int:
             ]
             ended = subprocess.run([*command, folder], capture_output=True, text=True, check=False)
         tried += _executed(ended.stderr)
+        sys.stderr.write(f"{name}: {_executed(ended.stderr)} executions\n")
         if ended.returncode:
             faults.append(name)
             sys.stderr.write(f"{name}: {ended.stdout[-3000:]}{ended.stderr[-3000:]}\n")
-    sys.stdout.write(json.dumps({"executions": tried, "targets": len(chosen), "guided": True, "faults": faults}) + "\n")
+    sys.stdout.write(json.dumps({"executions": tried, "targets": done, "guided": True, "faults": faults}) + "\n")
     return int(bool(faults))
 
 
