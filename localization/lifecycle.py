@@ -38,6 +38,7 @@ LONGEST_WAIT_US = 6 * SECOND_US
 WIDE_WAIT_US = 4 * SECOND_US
 TOGETHER_US = 5 * SECOND_US
 ALIVE_US = 2 * SECOND_US
+MOST = 0.8
 GROUP_NATS = 10.0
 Desk = tuple[EvidenceStore, Told, MonitorCases]
 
@@ -124,6 +125,21 @@ def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
         source = store.sources.known.get(endpoint)
         blamed = suspect_of(store.topology, component) in own
         if blamed and source is not None and source.last_us <= case.onset_us + ALIVE_US:
+            return True
+    return rests_on_one_agent(case, store)
+
+
+def rests_on_one_agent(case: Case, store: EvidenceStore) -> bool:
+    """Whether most pairs have an agent in common that has not yet shown that it lives: it may be that, whoever is blamed."""
+    pairs = case.pairs()
+    ends: dict[str, set[str]] = {}
+    for pair in pairs:
+        for endpoint in pair:
+            ends.setdefault(store.agent_of(endpoint), set()).add(endpoint)
+    for mine in ends.values():
+        known = [store.sources.known[endpoint] for endpoint in mine if endpoint in store.sources.known]
+        quiet = known and all(source.last_us <= case.onset_us + ALIVE_US for source in known)
+        if quiet and sum(not mine.isdisjoint(pair) for pair in pairs) >= MOST * len(pairs):
             return True
     return False
 

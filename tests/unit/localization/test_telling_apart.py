@@ -8,10 +8,13 @@ import msgspec
 import pytest
 
 from localization.actions import SLOW_STEADY_US, STEADY_US, held_back
-from localization.cases import Clue
+from localization.cases import Case, Clue
+from localization.evidence import new_evidence
 from localization.heaps import heap_up
+from localization.lifecycle import rests_on_one_agent
+from localization.parameters import LocalizationParameters
 from localization.topology import Topology
-from schemas.diagnosis import Action, Incident
+from schemas.diagnosis import Action, Anomaly, Incident, Observed
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.telemetry import AgentHealth, SwitchQueues
@@ -23,6 +26,7 @@ from tests.small_fabric import (
     by_time,
     endpoint,
     endpoint_map,
+    envelope,
     fabric_map,
     health,
     incidents,
@@ -218,3 +222,41 @@ def test_an_agent_that_dies_while_another_host_turns_slow_is_not_mixed_up_with_i
         ("agent_missing", "agent:c3"),
         ("network_fault", "host:h5"),
     ]
+
+
+def test_what_most_pairs_have_an_agent_in_common_for_waits_until_that_has_shown_that_it_lives() -> None:
+    """Whatever the first second blames, a switch on the way or the host: it may be the agent."""
+    store, onset_us = new_evidence("f", LocalizationParameters()), BEGIN_US + 10 * SECOND_US
+    everybody = {endpoint(host, 0) for host in range(4)}
+    for second in range(11):
+        store.sources.hear(everybody, BEGIN_US + second * SECOND_US)
+    case = Case("c", onset_us, onset_us)
+    for number, host in enumerate((1, 2, 3)):
+        case.take(anomaly(number, endpoint(0, 0), endpoint(host, 0), onset_us))
+    for second in (12, 13):
+        store.sources.hear(everybody - {endpoint(0, 0)}, BEGIN_US + second * SECOND_US)
+    assert rests_on_one_agent(case, store)
+    case.take(anomaly(3, endpoint(1, 0), endpoint(2, 0), onset_us))
+    assert not rests_on_one_agent(case, store)
+    del case.anomalies["a3"]
+    store.sources.hear({endpoint(0, 0)}, BEGIN_US + 14 * SECOND_US)
+    assert not rests_on_one_agent(case, store)
+
+
+def anomaly(number: int, src: str, dst: str, t_us: int) -> Anomaly:
+    return Anomaly(
+        **envelope("detection:j", t_us / SECOND_US - BEGIN_US / SECOND_US, number),
+        job="j",
+        anomaly=f"a{number}",
+        src=src,
+        dst=dst,
+        symptom="unconnectivity",
+        onset_us=t_us,
+        detected_us=t_us,
+        detector="failed-trains",
+        score=1.0,
+        baseline=Observed(loss=0.0, rtt_us=13.0),
+        observed=Observed(loss=1.0, rtt_us=None, sent=100, window_s=1.0),
+        path=None,
+        state="open",
+    )
