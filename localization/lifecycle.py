@@ -130,7 +130,7 @@ def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
 
 
 def rests_on_one_agent(case: Case, store: EvidenceStore) -> bool:
-    """Whether most pairs have an agent in common that has not yet shown that it lives: it may be that, whoever is blamed."""
+    """Whether most pairs have an agent in common that has not yet shown that it lives: then it may be that."""
     pairs = case.pairs()
     ends: dict[str, set[str]] = {}
     for pair in pairs:
