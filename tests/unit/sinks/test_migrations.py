@@ -8,7 +8,6 @@ import pytest
 
 from skeletonhunter.migrations import Migration, migrations
 
-
 REPEATABLE = (
     r"CREATE TABLE IF NOT EXISTS |CREATE OR REPLACE VIEW |CREATE MATERIALIZED VIEW IF NOT EXISTS |ALTER TABLE \w+\n"
 )
