@@ -31,7 +31,8 @@ anywhere within a second. Sigma is that of single probes, as in the paper's Figu
 """
 LIMIT = """
 With one probe a second no test at all finds a shift of 2 sigma sooner than in 8.6 s in the mean at one false alarm in
-10,000 pair-hours: CUSUM is the fastest (Moustakides 1986), and that is what it takes.
+10,000 pair-hours: a CUSUM that is told the baseline is the fastest there is (Moustakides 1986), and needs that long.
+Ours has to learn the baseline, and looks once a second.
 """
 SPRT = """
 ## Loss of 0.5 % beside a sequential probability ratio test
