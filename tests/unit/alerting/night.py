@@ -11,7 +11,7 @@ from skeletonhunter.alert_settings import AlertSettings, AlertTarget, Silence
 from skeletonhunter.alerting.targets import Target
 from skeletonhunter.alerting.telling import Teller
 from skeletonhunter.sinks.webhook import DeliveryError
-from tests.unit.alerting.incidents import T0_US, Phone, target
+from tests.unit.alerting.incidents import SECOND_US, T0_US, Phone, target
 
 
 class Night:
