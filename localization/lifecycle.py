@@ -117,7 +117,10 @@ def _is_gentle(case: Case, store: EvidenceStore) -> bool:
 
 
 def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
-    """Whether an endpoint at the blamed end has not yet shown since the onset that its own agent lives."""
+    """Whether an endpoint at the blamed end has not yet shown since the onset that its own agent lives.
+
+    A container that is known to have crashed has taken its agent along.
+    """
     component = verdict.component or ""
     for endpoint in {endpoint for pair in case.pairs() for endpoint in pair}:
         listed = store.topology.endpoints.get(endpoint)
@@ -126,7 +129,7 @@ def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
         blamed = suspect_of(store.topology, component) in own
         if blamed and source is not None and source.last_us <= case.onset_us + ALIVE_US:
             return True
-    return rests_on_one_agent(case, store)
+    return verdict.issue != "container_crash" and rests_on_one_agent(case, store)
 
 
 def rests_on_one_agent(case: Case, store: EvidenceStore) -> bool:
