@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from skeletonhunter.embedded.broker import SESSION_S, embedded_broker
 from skeletonhunter.settings import KafkaSettings
@@ -17,6 +17,7 @@ from streams.records import Record, arrival_headers
 from streams.topic_admin import TopicAdmin, plan_topics
 
 PATIENCE_S = 60.0
+UNSETTLED = (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS)
 _numbers = count()
 
 
@@ -76,11 +77,22 @@ class Bench:
         self.ends[spot] = max(self.ends.get(spot, 0), (message.offset() or 0) + 1)
 
     def committed(self, group: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
-        """The offsets of a group, where it has any."""
+        """The offsets of a group, where it has any. Right after its first commit a group may have no coordinator yet."""
         prefix, numbers = self.settings.prefix, range(self.settings.partitions)
         consumer = Consumer({"bootstrap.servers": self.settings.url, "group.id": prefix + group})
         spots = [TopicPartition(prefix + topic, number) for topic in topics for number in numbers]
-        found = consumer.committed(spots, timeout=20)
+        found: list[TopicPartition] = []
+
+        def is_answered() -> bool:
+            try:
+                found.extend(consumer.committed(spots, timeout=20))
+            except KafkaException as error:
+                if error.args[0].code() not in UNSETTLED:
+                    raise
+                return False
+            return True
+
+        until(is_answered, f"the offsets of {group} are told")
         consumer.close()
         return {(spot.topic.removeprefix(prefix), spot.partition): spot.offset for spot in found if spot.offset > 0}
 
