@@ -77,7 +77,7 @@ class Bench:
         self.ends[spot] = max(self.ends.get(spot, 0), (message.offset() or 0) + 1)
 
     def committed(self, group: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
-        """The offsets of a group, where it has any. Right after its first commit a group may have no coordinator yet."""
+        """The offsets of a group, where it has any. At first a group may have no coordinator yet."""
         prefix, numbers = self.settings.prefix, range(self.settings.partitions)
         consumer = Consumer({"bootstrap.servers": self.settings.url, "group.id": prefix + group})
         spots = [TopicPartition(prefix + topic, number) for topic in topics for number in numbers]
