@@ -257,6 +257,22 @@ def incidents(sent: Sequence[Emission]) -> list[Incident]:
     return [each.value for each in sent if isinstance(each.value, Incident)]
 
 
-def last_words(sent: Sequence[Emission]) -> list[Incident]:
+def newest(history: Sequence[Incident]) -> list[Incident]:
     """The newest state of each incident, in the order in which they were opened."""
-    return list({incident.incident: incident for incident in incidents(sent)}.values())
+    return list({incident.incident: incident for incident in history}.values())
+
+
+def last_words(sent: Sequence[Emission]) -> list[Incident]:
+    """The newest state of each incident among what was emitted."""
+    return newest(incidents(sent))
+
+
+def history_of(seconds: int, effect: Effect, *more: Sequence[Message]) -> list[Incident]:
+    """All incident messages when the fabric's probes suffer ``effect`` and ``more`` is heard."""
+    messages: list[Message] = [fabric_map(), endpoint_map(), *probe_results(seconds, effect)]
+    return incidents(run(by_time([*messages, *(message for part in more for message in part)])))
+
+
+def told(seconds: int, effect: Effect, *more: Sequence[Message]) -> list[Incident]:
+    """The last word on each incident of ``history_of``."""
+    return newest(history_of(seconds, effect, *more))

@@ -22,10 +22,10 @@ from tests.small_fabric import (
     fabric_map,
     health,
     incidents,
-    last_words,
     probe_results,
     queues,
     run,
+    told,
     well,
 )
 from tests.small_tables import Tables
@@ -47,12 +47,6 @@ def pair(suffers: Suffers, start: int = 30) -> Effect:
         return suffers if second > start and (src, dst) == (SRC, DST) else WELL
 
     return effect
-
-
-def told(seconds: int, effect: Effect, *more: list[Message]) -> list[Incident]:
-    """The last word on each incident."""
-    messages: list[Message] = [fabric_map(), endpoint_map(), *probe_results(seconds, effect)]
-    return last_words(run(by_time([*messages, *(message for part in more for message in part)])))
 
 
 def verdicts(incident: Incident) -> dict[str, str]:

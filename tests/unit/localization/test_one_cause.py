@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
 from localization.evidence import new_evidence
 from localization.incidents import settle_on
 from localization.parameters import LocalizationParameters
 from localization.queues import LATELY_US, SURE_US, Before, QueueStore
-from schemas.diagnosis import Incident
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.telemetry import FlowEntry, QueueColumns, SwitchQueues
 from tests.small_fabric import (
     BEGIN_US,
     WELL,
-    Effect,
     Suffers,
-    by_time,
     endpoint,
-    endpoint_map,
     envelope,
     event,
     fabric_map,
     health,
-    incidents,
+    history_of,
     links_of,
-    probe_results,
     queues,
-    run,
+    told,
 )
 from tests.small_tables import Tables
-
-
-def history(seconds: int, effect: Effect, *more: Sequence[Message]) -> list[Incident]:
-    messages: list[Message] = [fabric_map(), endpoint_map(), *probe_results(seconds, effect)]
-    return incidents(run(by_time([*messages, *(message for part in more for message in part)])))
-
-
-def last(history: list[Incident]) -> list[Incident]:
-    """The last word on each incident."""
-    return list({incident.incident: incident for incident in history}.values())
 
 
 def test_slow_pairs_of_two_hosts_are_the_one_that_more_of_them_share() -> None:
@@ -53,8 +36,8 @@ def test_slow_pairs_of_two_hosts_are_the_one_that_more_of_them_share() -> None:
         hit = (second > 30 and ends == {"c2/", "c3/"}) or (second > 38 and "c3/" in ends)
         return Suffers(rtt=6.0) if hit else WELL
 
-    told = last(history(80, slow, health(80), queues(80)))
-    (incident,) = [each for each in told if each.state != "resolved"]  # what was told first may have been merged
+    found = told(80, slow, health(80), queues(80))
+    (incident,) = [each for each in found if each.state != "resolved"]  # what was told first may have been merged
     assert incident.component == "host:h3"
 
 
@@ -62,10 +45,10 @@ def test_a_host_whose_cards_are_all_slow_for_no_known_reason_stays_in_use() -> N
     def slow(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
         return Suffers(rtt=6.0) if second > 30 and ("c3/" in src or "c3/" in dst) else WELL
 
-    told = history(90, slow, health(90), queues(90))
-    assert told[-1].component == "host:h3"
-    assert {incident.action.kind for incident in told} == {"none"}
-    known = history(90, slow, health(90), queues(90), [event(32.0, "host:h3", "pcie_degraded")])
+    history = history_of(90, slow, health(90), queues(90))
+    assert history[-1].component == "host:h3"
+    assert {incident.action.kind for incident in history} == {"none"}
+    known = history_of(90, slow, health(90), queues(90), [event(32.0, "host:h3", "pcie_degraded")])
     assert (known[-1].issue, known[-1].action.kind) == ("pcie_nic_error", "quarantine")
 
 
@@ -73,7 +56,7 @@ def test_what_a_host_says_of_itself_goes_before_what_its_place_suggests() -> Non
     def slow(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
         return Suffers(rtt=6.0) if second > 30 and ("c3/" in src or "c3/" in dst) else WELL
 
-    (incident,) = last(history(60, slow, health(60), [event(32.0, "host:h3", "gdr_error")]))
+    (incident,) = told(60, slow, health(60), [event(32.0, "host:h3", "gdr_error")])
     assert (incident.component, incident.issue) == ("host:h3", "gpu_direct_rdma_error")
 
 
@@ -87,9 +70,9 @@ def test_queues_that_only_replies_wait_in_are_congestion() -> None:
 
     assert all("u-0-0-1" not in links_of((0, 0), (host, 0)) for host in (2, 4))
     deep: list[Message] = list(queues(70, lambda at, second: 900_000 if at == port and second > 30 else 0))
-    (incident,) = last(history(70, slow, deep))
+    (incident,) = told(70, slow, deep)
     assert (incident.kind, incident.component) == ("congestion", f"port:{port}")
-    (other,) = last(history(70, slow, queues(70)))
+    (other,) = told(70, slow, queues(70))
     assert other.kind != "congestion"
 
 
@@ -136,8 +119,8 @@ def test_a_rule_that_aged_out_after_the_last_probe_breaks_no_chain() -> None:
             else row
         )
 
-    told = history(75, cut, queues(75), Tables(75, gone).messages())
-    assert all(incident.component is None for incident in told)
+    history = history_of(75, cut, queues(75), Tables(75, gone).messages())
+    assert all(incident.component is None for incident in history)
 
 
 def replace_silent(silent: bool, suffers: Suffers) -> Suffers:
@@ -152,7 +135,7 @@ def test_a_part_s_reason_needs_less_than_a_rival_without_one() -> None:
     def slow(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
         return Suffers(rtt=6.0) if second > 30 and "u-1-0-0" in path else WELL
 
-    before = replace(history(70, slow, deep)[-1], confidence=0.9)
+    before = replace(history_of(70, slow, deep)[-1], confidence=0.9)
     issue = "congestion_control_misconfiguration"
     reason = replace(before, kind="network_fault", component="config:leaf-1-0/up0", issue=issue, confidence=0.7)
     elsewhere = replace(reason, component="config:leaf-2-0/up0")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 import pytest
 
@@ -14,7 +12,7 @@ from localization.heaps import heap_up
 from localization.lifecycle import rests_on_one_agent
 from localization.parameters import LocalizationParameters
 from localization.topology import Topology
-from schemas.diagnosis import Action, Anomaly, Incident, Observed
+from schemas.diagnosis import Action, Anomaly, Observed
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.telemetry import AgentHealth, SwitchQueues
@@ -30,19 +28,13 @@ from tests.small_fabric import (
     fabric_map,
     health,
     incidents,
-    last_words,
     probe_results,
     queues,
     run,
+    told,
 )
 
 UPLINK = "leaf-1-0/up0"
-
-
-def told(seconds: int, effect: Effect, *more: Sequence[Message]) -> list[Incident]:
-    """The last word on each incident."""
-    messages: list[Message] = [fabric_map(), endpoint_map(), *probe_results(seconds, effect)]
-    return last_words(run(by_time([*messages, *(message for part in more for message in part)])))
 
 
 def on_link(link: str, suffers: Suffers) -> Effect:

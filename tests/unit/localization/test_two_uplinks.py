@@ -16,7 +16,7 @@ from schemas.instants import SECOND_US
 from schemas.maps import Ecmp, Endpoint, EndpointMap, FabricEndpoints, FabricMap, Link, Node
 from schemas.probing import ProbeResult, ProbeResults
 from schemas.telemetry import DeviceEvent
-from tests.small_fabric import BEGIN_US, by_time, envelope, incidents, run
+from tests.small_fabric import BEGIN_US, by_time, envelope, incidents, newest, run
 
 HOSTS = 6
 LEAVES = ("leaf-a", "leaf-b")
@@ -101,11 +101,6 @@ def told(*more: Message) -> list[Incident]:
     return incidents(run(by_time([fabric(), listed, *probes(60, "b2"), *more])))
 
 
-def last(history: list[Incident]) -> list[Incident]:
-    """The last word on each incident."""
-    return list({incident.incident: incident for incident in history}.values())
-
-
 def warning(device: str, event: str, values: dict[str, str]) -> DeviceEvent:
     body = envelope("agent:h2/events", 32.0, 1)
     return DeviceEvent(**body, device=device, event=event, severity="error", text=event, values=values)
@@ -127,7 +122,7 @@ def test_replies_come_back_over_either_uplink() -> None:
 
 
 def test_a_dead_uplink_is_blamed_and_its_rnic_is_not() -> None:
-    (incident,) = last(told())
+    (incident,) = newest(told())
     assert (incident.component, incident.issue) == ("link:b2", "switch_port_down")
     assert incident.confidence > 0.8
 
@@ -139,7 +134,7 @@ def test_a_remote_fault_is_of_the_uplink_that_is_dead() -> None:
 
 
 def test_an_rnic_that_warns_of_its_bond_takes_the_blame_from_its_link() -> None:
-    (incident,) = last(told(warning("rnic:h2/mlx5_0", "bond_degraded", {})))
+    (incident,) = newest(told(warning("rnic:h2/mlx5_0", "bond_degraded", {})))
     assert (incident.component, incident.issue) == ("rnic:h2/mlx5_0", "bond_error")
 
 
