@@ -14,12 +14,11 @@ from typing import NamedTuple
 from localization.cases import Case, ends_of
 from localization.evidence import EvidenceStore
 from localization.grouping import CaseBook, place
+from localization.muting import MUTED_US
 from localization.troubles import have_exited
 from schemas.diagnosis import Anomaly
 from schemas.instants import SECOND_US
 
-MUTED_US = 6 * SECOND_US
-"""Longer than any pause until it is looked at again."""
 EDGE_US = 2 * SECOND_US
 
 
@@ -59,13 +58,14 @@ def gather_absent(book: CaseBook, store: EvidenceStore, absent: dict[str, Absenc
     A case that has been told keeps its name and the rest of its members.
     """
     for agent, absence in absent.items():
-        mixed = [case for case in book.cases if any(_is_of(anomaly, absence) for anomaly in case.anomalies.values())]
+        mixed = [(case, mine) for case in book.cases if (mine := _members(case, absence))]
         if not mixed:
             continue
-        mine = [anomaly for case in mixed for anomaly in case.anomalies.values() if _is_of(anomaly, absence)]
-        home = _home(book, agent, absence, mine)
-        for case in [case for case in mixed if case is not home]:
-            for anomaly in [anomaly for anomaly in case.anomalies.values() if _is_of(anomaly, absence)]:
+        home = _home(book, agent, absence, [anomaly for _, mine in mixed for anomaly in mine])
+        for case, mine in mixed:
+            if case is home:
+                continue
+            for anomaly in mine:
                 home.take(case.anomalies.pop(anomaly.anomaly))
             if case.opened is None:
                 book.cases.remove(case)
@@ -73,8 +73,10 @@ def gather_absent(book: CaseBook, store: EvidenceStore, absent: dict[str, Absenc
                     place(book, store, anomaly)
 
 
-def _is_of(anomaly: Anomaly, absence: Absence) -> bool:
-    return anomaly.onset_us >= absence.since_us and not absence.endpoints.isdisjoint(ends_of(anomaly))
+def _members(case: Case, absence: Absence) -> list[Anomaly]:
+    """Anomalies of a case that began with the silence of an absent agent's endpoints."""
+    since_us, endpoints = absence.since_us, absence.endpoints
+    return [a for a in case.anomalies.values() if a.onset_us >= since_us and not endpoints.isdisjoint(ends_of(a))]
 
 
 def _home(book: CaseBook, agent: str, absence: Absence, anomalies: list[Anomaly]) -> Case:
@@ -83,7 +85,7 @@ def _home(book: CaseBook, agent: str, absence: Absence, anomalies: list[Anomaly]
         if case.withheld is not None and case.withheld.endswith(f" agent:{agent}"):
             return case
     for case in book.cases:
-        if case.opened is None and case.anomalies and all(_is_of(a, absence) for a in case.anomalies.values()):
+        if case.opened is None and case.anomalies and len(_members(case, absence)) == len(case.anomalies):
             return case
     first = min(anomalies, key=lambda anomaly: (anomaly.onset_us, anomaly.anomaly))
     return book.start(f"agent {agent}", first.onset_us, first.detected_us)

@@ -25,6 +25,7 @@ from localization.incidents import (
     settle_on,
     tell,
 )
+from localization.monitor import SHARE
 from localization.monitor_cases import SILENCES, MonitorCases
 from localization.suspects import Suspect
 from localization.verdict import Verdict
@@ -38,7 +39,6 @@ LONGEST_WAIT_US = 6 * SECOND_US
 WIDE_WAIT_US = 4 * SECOND_US
 TOGETHER_US = 5 * SECOND_US
 ALIVE_US = 2 * SECOND_US
-MOST = 0.8
 GROUP_NATS = 10.0
 Desk = tuple[EvidenceStore, Told, MonitorCases]
 
@@ -142,7 +142,7 @@ def rests_on_one_agent(case: Case, store: EvidenceStore) -> bool:
     for mine in ends.values():
         known = [store.sources.known[endpoint] for endpoint in mine if endpoint in store.sources.known]
         quiet = known and all(source.last_us <= case.onset_us + ALIVE_US for source in known)
-        if quiet and sum(not mine.isdisjoint(pair) for pair in pairs) >= MOST * len(pairs):
+        if quiet and sum(not mine.isdisjoint(pair) for pair in pairs) >= SHARE * len(pairs):
             return True
     return False
 

@@ -17,6 +17,7 @@ from schemas.telemetry import AgentHealth
 ASSUMPTION = "agents, clocks and collectors may lie; the network may be healthy"
 MOST_ENDPOINTS = 12
 SHARE = 0.8
+"""Share of the ill pairs that an agent has to be in for its own trouble to explain them."""
 NATS = 10.0
 BACK_US = 30 * SECOND_US
 UNPLANNED_US = 4 * SECOND_US

@@ -14,6 +14,7 @@ from localization.actions import action_for
 from localization.cases import Case
 from localization.evidence import EvidenceStore
 from localization.incidents import Told, closing, closing_merged, compose, is_material, tell
+from localization.muting import MUTED_US
 from localization.producers import is_starved
 from localization.troubles import Trouble, find_troubles
 from localization.verdict import Verdict
@@ -23,8 +24,6 @@ from schemas.ids import content_id
 from schemas.instants import SECOND_US, micros
 
 SILENCES: tuple[IncidentKind, ...] = ("agent_missing", "collector_gap")
-MUTED_US = 6 * SECOND_US
-"""Longer than the pause until a withheld case is looked at again."""
 MUTED_BEFORE_US = 10 * SECOND_US
 
 

@@ -15,7 +15,10 @@ import numpy as np
 from localization.arrays import Flags, Ints
 from localization.history import Second, TrainWindow
 from localization.routes import Route
+from schemas.instants import SECOND_US
 
+MUTED_US = 6 * SECOND_US
+"""How long endpoints are left out at a time: longer than any pause until their agent is looked at again."""
 KEPT = 0.5
 """A fault stays if at least this share of the packets that it lost remains."""
 

@@ -192,6 +192,7 @@ def _is_just_back(store: EvidenceStore, endpoint: str, streams: list[tuple[str, 
 
 
 def have_exited(store: EvidenceStore, endpoints: list[str]) -> bool:
+    """Whether all containers of these endpoints, which are on the map, are known to have exited."""
     containers = {f"container:{store.topology.endpoints[name].container}" for name in endpoints}
     gone = {event.device for event in store.events if event.event == "container_exit"}
     return bool(containers) and containers <= gone
