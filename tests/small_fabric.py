@@ -238,13 +238,16 @@ def by_time(messages: Sequence[Message]) -> list[Message]:
 
 
 def run(messages: Sequence[Message], parameters: Parameters | None = None) -> list[Emission]:
-    """What detection and localization emit, the messages arriving in the given order, time passing with the newest."""
+    """What detection and localization emit, the messages arriving in the given order, time passing with the newest.
+
+    Each second passes by itself, as in a replay: after a jump one stage would say several seconds before the next one.
+    """
     sent: list[Emission] = []
     pipeline = LocalPipeline(parameters or Parameters(), sent.append, ("detection", "localization"))
     now_us = min(message.t_us for message in messages) // SECOND_US * SECOND_US
     for message in messages:
-        if message.t_us >= now_us + SECOND_US:
-            now_us = message.t_us // SECOND_US * SECOND_US
+        while message.t_us >= now_us + SECOND_US:
+            now_us += SECOND_US
             pipeline.advance(Tick(t_us=now_us, source="clock", offsets={}))
         pipeline.admit(*TOPICS[type(message)], message)
     last_us = max(message.t_us for message in messages)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schemas.control import Tick
@@ -73,6 +73,7 @@ def disordered(messages: list[Message], seed: int, bound_us: int) -> list[Messag
 
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 2**32))
+@example(seed=112)
 def test_order_within_the_lateness_bound_does_not_matter(
     messages: list[Message], expected: list[Emission], seed: int
 ) -> None:
