@@ -30,7 +30,7 @@ free_port() {
   "$here/.venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-start() { # protocol of clients, options of the formatter...; $properties: more of them; sets $broker and $pid
+configure() { # protocol of clients, options of the formatter...; $properties: more of them; sets $broker and $command
   local protocol=$1 port controller
   shift
   port=$(free_port)
@@ -56,11 +56,16 @@ PROPERTIES
   [ -z "${properties:-}" ] || printf '%s\n' "$properties" >>"$folder/server.properties"
   kafka kafka.tools.StorageTool format --standalone -t "$(kafka kafka.tools.StorageTool random-uuid 2>/dev/null)" \
     -c "$folder/server.properties" "$@" >"$folder/format.log" 2>&1 || { cat "$folder/format.log"; return 1; }
-  (exec java "${java[@]}" kafka.Kafka "$folder/server.properties") >"$folder/broker.log" 2>&1 &
+  command=(java "${java[@]}" kafka.Kafka "$folder/server.properties")
+}
+
+start() { # as configure; sets $pid as well
+  configure "$@"
+  (exec "${command[@]}") >"$folder/broker.log" 2>&1 &
   pid=$!
   for _ in $(seq 300); do
     kill -0 "$pid" 2>/dev/null || break
-    if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then return; fi
+    if (exec 3<>"/dev/tcp/${broker/://}") 2>/dev/null; then return; fi
     sleep 0.2
   done
   echo "Apache Kafka does not start:"
