@@ -93,6 +93,8 @@ class Theatre:
     findings: Path | None
     name: str = ""
     said: dict[str, Any] = field(default_factory=dict)
+    heard: dict[str, str] = field(default_factory=dict)
+    """What each program logged in the last run."""
 
     def run(
         self,
@@ -115,6 +117,7 @@ class Theatre:
             play.scripts = direct(play)
             play.run()
             running.stop()
+            self.heard = running.heard()
             outcome = outcome_of(settings, listener)
         self._note(play, outcome, time.monotonic() - begun_s)
         return outcome

@@ -8,6 +8,7 @@ part of what is found. Disturbances are scripts: generators that yield what they
 from __future__ import annotations
 
 import secrets
+import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,8 +30,9 @@ from skeletonhunter.sinks.alerts import TOPIC, alert_groups
 from skeletonhunter.sinks.clickhouse_sink import GROUP
 from skeletonhunter.sinks.rows import STORED_TOPICS
 from skeletonhunter.working import topic_admin
+from streams.offsets import Spot
 from streams.stages import STAGES
-from streams.topic_admin import plan_topics
+from streams.topic_admin import TopicError, plan_topics
 from streams.topology import pipeline
 from tests.chaos.nodes import Node
 from tests.chaos.recovery import Watch, watch_sink
@@ -75,6 +77,14 @@ class Supervised(Services):
             elif now_s >= due_s:
                 del self._due_s[name]
                 self.start(self.programs[name])
+
+    def heard(self) -> dict[str, str]:
+        """What each program logged."""
+        return {name: (self.folder / f"{name}.log").read_text(errors="replace") for name in self.programs}
+
+    def pause(self, name: str, is_paused: bool) -> None:
+        """Stops a program from running without ending it, or lets it go on."""
+        self.children[name].process.send_signal(signal.SIGSTOP if is_paused else signal.SIGCONT)
 
     def kill_one(self, name: str) -> None:
         """``kill -9``, and started again at once: the longest wait is for Kafka to give the old one up."""
@@ -202,8 +212,18 @@ class Play:
             self.watches.append(Watch(name, lambda: self.progress.handled_us >= ticked_us))
             return
         (sink,) = [sink for sink in self.sinks if sink.program.name == name]
-        spots = [(topic, number) for topic in sink.topics for number in range(PARTITIONS)]
-        self.watches.append(watch_sink(self.settings.kafka, sink, topic_admin(self.settings).ends(spots)))
+        self.watches.append(watch_sink(self.settings.kafka, sink, self._ends(sink.topics)))
+
+    def _ends(self, topics: Sequence[str]) -> dict[Spot, int]:
+        """The ends of logs, asked of a broker that may have just come back."""
+        spots = [(topic, number) for topic in topics for number in range(PARTITIONS)]
+        ends_s = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return topic_admin(self.settings).ends(spots)
+            except TopicError:
+                assert time.monotonic() < ends_s
+                self.outlast(0.2)
 
 
 @contextmanager

@@ -9,11 +9,12 @@ from typing import Any
 import orjson
 
 from schemas.diagnosis import Incident
-from skeletonhunter.replaying.kafka_outcome import read_all, read_updates
+from skeletonhunter.replaying.kafka_outcome import read_all, read_dead_letters, read_updates
 from skeletonhunter.replaying.listener import AlertListener
 from skeletonhunter.replaying.outcome import incident_lines
 from skeletonhunter.settings import Settings
 from skeletonhunter.sinks.connection import connect
+from skeletonhunter.sinks.rows import STORED_TOPICS
 from streams.records import arrival_of
 
 COUNTED = ("agent_health", "anomalies", "flow_entries", "incidents", "probe_results", "rnic_counters", "switch_queues")
@@ -25,7 +26,7 @@ class Outcome:
     """``updates``: all states of all incidents; ``current``: what SQL shows; ``told``: alerts by ``delivery``.
 
     ``rows``: of each table. ``repeated``: incidents that stand in Kafka again, and alerts that were sent again, under
-    the same key and with the same content.
+    the same key and with the same content. ``letters``: records that became dead letters, by reason.
     """
 
     updates: list[Incident]
@@ -33,6 +34,7 @@ class Outcome:
     rows: dict[str, int]
     told: dict[str, dict[str, Any]]
     repeated: dict[str, int]
+    letters: dict[str, int]
 
 
 def outcome_of(settings: Settings, listener: AlertListener) -> Outcome:
@@ -46,6 +48,7 @@ def outcome_of(settings: Settings, listener: AlertListener) -> Outcome:
         rows=rows,
         told={key: orjson.loads(raw) for key, raw in told.items()},
         repeated={"incidents": incidents.total(), "alerts": again.total()},
+        letters=dict(Counter(letter.reason for letter in read_dead_letters(settings.kafka, list(STORED_TOPICS)))),
     )
 
 
