@@ -6,6 +6,7 @@ import json
 import logging
 import subprocess
 import sys
+import time
 
 from agents import Driver, endpoint_map, listed, name_of
 
@@ -13,6 +14,8 @@ from collectors.probing import Home, Prober, ProbingSettings
 from schemas.probing import ProbeResult
 
 logging.basicConfig(level=logging.INFO, format="%(message)s")
+
+BEGUN = time.monotonic()
 
 
 def sh(command: str) -> str:
@@ -27,8 +30,8 @@ def dropped(device: str, handle: str) -> int:
 
 
 def say(text: str) -> None:
-    """A line of the output."""
-    sys.stdout.write(f"{text}\n")
+    """A line of the output, with the seconds that this program has taken."""
+    sys.stdout.write(f"{time.monotonic() - BEGUN:6.1f} s  {text}\n")
     sys.stdout.flush()
 
 
