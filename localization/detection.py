@@ -19,7 +19,7 @@ from localization.parameters import DetectionParameters
 from localization.trends import LONG, SHORT
 from schemas.diagnosis import Anomaly, PairWindows
 from schemas.envelope import Message, Producer
-from schemas.folding import DERIVED_CLOCK, Emission, Event, Observation, derived_producer
+from schemas.folding import DERIVED_CLOCK, Emission, Event, Observation, Remains, derived_producer
 from schemas.ids import content_id
 from schemas.instants import SECOND_US, micros
 from schemas.maps import Endpoint, EndpointMap, FabricEndpoints
@@ -67,6 +67,14 @@ class DetectionEngine:
     def start(self, key: str) -> DetectionState:
         """The state before the first event of job ``key``."""
         return DetectionState(key, new_judge(self.parameters))
+
+    def remains(self, state: DetectionState) -> Remains:
+        """The last number of the job's messages."""
+        return Remains(sent=state.sent)
+
+    def resume(self, key: str, remains: Remains) -> DetectionState:
+        """A job that comes back: its messages are numbered on, its pairs are judged anew."""
+        return DetectionState(key, new_judge(self.parameters), sent=remains.sent)
 
     def step(self, state: DetectionState, event: Event) -> tuple[DetectionState, Sequence[Emission]]:
         """See ``schemas.folding.Engine``."""

@@ -33,7 +33,7 @@ from probe_planner.publishing import (
 )
 from probe_planner.roster import Roster, read_roster
 from schemas.diagnosis import JobSuspects
-from schemas.folding import Emission, Event, Observation
+from schemas.folding import Emission, Event, Observation, Remains
 from schemas.ids import content_id
 from schemas.instants import micros
 from schemas.maps import EndpointMap, JobFabric
@@ -76,6 +76,14 @@ class PlannerEngine:
     def start(self, key: str) -> PlannerState:
         """The state before the first event of a job."""
         return PlannerState(key)
+
+    def remains(self, state: PlannerState) -> Remains:
+        """The last version of the plan, and the last number of its messages."""
+        return Remains(version=state.version, sent=max(state.sent.values(), default=0))
+
+    def resume(self, key: str, remains: Remains) -> PlannerState:
+        """A job that comes back: its next plan has a higher version than its last."""
+        return PlannerState(key, version=remains.version, sent=dict.fromkeys((PLANS, DELTAS), remains.sent))
 
     def step(self, state: PlannerState, event: Event) -> tuple[PlannerState, Sequence[Emission]]:
         """Takes maps, skeletons and suspicions in; plans at the end of the second in which something changed."""

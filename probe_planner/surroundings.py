@@ -5,7 +5,9 @@ Planning is done per job, but maps and anomalies belong to fabrics; this stage h
 sent when the fabric map changes, or when RNICs come that it does not show (who leaves is left in). ``job-suspects``:
 by component, how many open anomalies point at it: the RNICs of their ends, and the links of their paths, of whatever
 job they are; sent at the whole second after it changed. An anomaly that was never closed is forgotten ``FORGET_S``
-after it was last told of.
+after it was last told of. A job that has ended is forgotten at once, but for the versions of what it was told, for
+``REMEMBER_S``: should it come back, its planner must not take what it is told for older than what it knows. Versions of
+a job that comes up when the fabric is older than that begin at the time of day, in seconds since the epoch.
 
 Cost: per map of a job a breadth-first search over the fabric, 5 ms for 40,000 RNICs; O(1) per anomaly.
 """
@@ -20,12 +22,14 @@ import numpy as np
 from probe_planner.parameters import PlannerParameters
 from probe_planner.wiring import Wiring, read_wiring
 from schemas.diagnosis import Anomaly, JobSuspects, Suspect
-from schemas.folding import DERIVED_CLOCK, Emission, Event, Observation, derived_producer
+from schemas.folding import DERIVED_CLOCK, Emission, Event, Observation, Remains, derived_producer
 from schemas.instants import SECOND_US
 from schemas.maps import Endpoint, FabricEndpoints, FabricMap, JobFabric
 
 STAGE = "fabric"
 FORGET_S = 3600
+REMEMBER_S = 30 * 86_400
+LONG_AGO = 0
 MOST_SUSPECTS = 200
 """The most suspected components that are told to a job."""
 
@@ -43,13 +47,24 @@ class JobView:
     suspicions: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Former:
+    """What is known of a job that ended: how often it was told what, and when it ended."""
+
+    fabrics: int
+    suspicions: int
+    ended_us: int
+
+
 @dataclass(slots=True)
 class FabricState:
     """What is known of one fabric. ``anomalies``: the open ones; ``news``: something of ``job-suspects`` may change."""
 
     fabric: str
     fabric_map: FabricMap | None = None
+    began_us: int | None = None
     jobs: dict[str, JobView] = field(default_factory=dict)
+    former: dict[str, Former] = field(default_factory=dict)
     anomalies: dict[str, Anomaly] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)
     news: bool = False
@@ -65,12 +80,22 @@ class FabricEngine:
         """The state before the first event of a fabric."""
         return FabricState(key)
 
+    def remains(self, state: FabricState) -> Remains:
+        """When the fabric began; it is never forgotten."""
+        return Remains(sent=state.began_us or LONG_AGO)
+
+    def resume(self, key: str, remains: Remains) -> FabricState:
+        """A fabric of which nothing is known any more: its jobs may have been here at any time before."""
+        return FabricState(key, began_us=min(LONG_AGO, remains.sent))
+
     def step(self, state: FabricState, event: Event) -> tuple[FabricState, Sequence[Emission]]:
         """Takes maps and anomalies in; tells jobs at the end of the second."""
         if isinstance(event, Observation):
             _take_in(state, event)
             return state, ()
         sent: list[Emission] = []
+        if state.began_us is None:
+            state.began_us = event.t_us
         if state.stale and state.fabric_map is not None:
             for job in sorted(state.stale):
                 sent += _show(state, state.fabric_map, job, event.t_us)
@@ -103,14 +128,27 @@ def _take_endpoints(state: FabricState, value: FabricEndpoints) -> None:
     if known is not None and value.version <= known.endpoints.version:
         return
     if value.state == "ended":
-        state.jobs.pop(value.job, None)
+        if known is not None:
+            del state.jobs[value.job]
+            state.former[value.job] = Former(known.fabrics, known.suspicions, value.t_us)
         state.stale.discard(value.job)
         return
     if known is None:
-        known = state.jobs[value.job] = JobView(value)
+        known = state.jobs[value.job] = _begin(state, value)
     known.endpoints = value
     if not _rnics(value) <= known.shown:
         state.stale.add(value.job)
+
+
+def _begin(state: FabricState, value: FabricEndpoints) -> JobView:
+    """The view of a job that comes, or comes back."""
+    former = state.former.pop(value.job, None)
+    remember_us = REMEMBER_S * SECOND_US
+    if former is not None and value.t_us - former.ended_us <= remember_us:
+        return JobView(value, fabrics=former.fabrics, suspicions=former.suspicions)
+    is_old = state.began_us is not None and value.t_us - state.began_us > remember_us
+    told = value.t_us // SECOND_US if is_old else 0
+    return JobView(value, fabrics=told, suspicions=told)
 
 
 def _rnics(value: FabricEndpoints) -> set[str]:
@@ -173,6 +211,8 @@ def _forget(state: FabricState, before_us: int) -> None:
     for name in [name for name, anomaly in state.anomalies.items() if anomaly.t_us < before_us]:
         del state.anomalies[name]
         state.news = True
+    over_us = before_us + (FORGET_S - REMEMBER_S) * SECOND_US
+    state.former = {job: former for job, former in state.former.items() if former.ended_us >= over_us}
 
 
 def _tell(state: FabricState, t_us: int) -> list[Emission]:

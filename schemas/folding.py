@@ -16,9 +16,13 @@ is stamped with it never comes late to the next stage. A late map may be older t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from msgspec import Struct
 
 from schemas.envelope import Clock, Message, Producer, Value
+from schemas.instants import SECOND_US
+from schemas.skeletons import SkeletonOverride
 
 State = TypeVar("State")
 
@@ -68,6 +72,31 @@ class Engine(Protocol[State]):
 
     def step(self, state: State, event: Event) -> tuple[State, Sequence[Emission]]:
         """The state after ``event``, and what to send."""
+
+
+class Remains(Struct, frozen=True):
+    """What outlives a job's state once it is forgotten: the last version and sequence number, and its users' wish."""
+
+    version: int = 0
+    sent: int = 0
+    wish: SkeletonOverride | None = None
+
+
+def time_out_of_mind(t_us: int) -> Remains:
+    """What remains of a job that may have been here so long ago that nothing is remembered: numbers that are higher
+    than any that it had, since versions grow by less than one a second and messages by less than one a microsecond."""
+    return Remains(version=t_us // SECOND_US, sent=t_us)
+
+
+@runtime_checkable
+class ForgettingEngine(Engine[State], Protocol):
+    """An engine that goes on from what remains of a key (``streams.forgetting``)."""
+
+    def remains(self, state: State) -> Remains:
+        """What must be known should the key come back."""
+
+    def resume(self, key: str, remains: Remains) -> State:
+        """As ``start``, with versions and sequence numbers that go on from there."""
 
 
 DERIVED_CLOCK = Clock(source="none", offset_us=0.0, error_us=0.0)

@@ -62,7 +62,8 @@ METRICS: tuple[Metric, ...] = (
         "counter",
         ("stage", "fate"),
         ("work",),
-        "messages by what became of them: new, duplicate (known already) or late (beyond the lateness bound, left out)",
+        "messages by what became of them: new, duplicate (known already) or late (beyond the lateness bound, or of a "
+        "job that is over; left out)",
     ),
     Metric(
         "stage_handled_timestamp_seconds",

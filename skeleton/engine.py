@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schemas.folding import Emission, Event, Observation
+from schemas.folding import Emission, Event, Observation, Remains
 from schemas.instants import micros
 from schemas.maps import EndpointMap
 from schemas.skeletons import SkeletonOverride
@@ -39,6 +39,14 @@ class SkeletonEngine:
     def start(self, key: str) -> JobState:
         """The state before the first event of a job."""
         return JobState(key)
+
+    def remains(self, state: JobState) -> Remains:
+        """The last version, and what users want."""
+        return Remains(version=state.version, wish=state.override)
+
+    def resume(self, key: str, remains: Remains) -> JobState:
+        """A job that comes back: its next version is one more than its last."""
+        return JobState(key, version=remains.version, override=remains.wish)
 
     def step(self, state: JobState, event: Event) -> tuple[JobState, Sequence[Emission]]:
         """Stores what was observed; looks at it when time has come."""

@@ -64,12 +64,14 @@ class FaustShelf:
         """All that is kept."""
         return {name: row for name, row in self._table.data.items() if row is not None}
 
-    async def put(self, partition: int, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Writes rows in this order, the last one only after the changelog has the others; returns when it has all.
+    async def put(self, partition: int, rows: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Writes rows in this order (None: deletes them); returns when the changelog has all.
+
+        The last one is written only after the changelog has the others.
 
         The last row stands in a batch of its own: Tansu tells the end of a log as the *first* record of its last batch.
         """
-        held: tuple[bytes, bytes] | None = None
+        held: tuple[bytes, bytes | None] | None = None
         sent = []
         for row in rows:
             if held is not None:
@@ -80,9 +82,12 @@ class FaustShelf:
         if held is not None:
             await self._write(partition, *held)
 
-    def _write(self, partition: int, name: bytes, row: bytes) -> Awaitable[Any]:
+    def _write(self, partition: int, name: bytes, row: bytes | None) -> Awaitable[Any]:
         sent: Awaitable[Any] = self._table.send_changelog(partition, name, row)
-        self._table.data[name] = row
+        if row is not None:
+            self._table.data[name] = row
+        elif name in self._table.data:
+            del self._table.data[name]
         return sent
 
 

@@ -1,30 +1,37 @@
 """A stage at work on one partition: sequencers and engine states of its keys, advanced by ticks. Pure.
 
 Both the Faust worker and the local pipeline drive this same class; they differ only in where arrivals come from.
-``admit`` takes a message in, ``advance`` lets time pass and returns what the engines have to say. ``snapshot`` and
-``restore`` move a key's state in and out; waiting messages are not part of it, because their offsets are not yet
-committed and they will be delivered again.
+``admit`` takes a message in, ``advance`` lets time pass and returns what the engines have to say. ``snapshots`` and
+``restore`` move states in and out; waiting messages are not part of them, because their offsets are not yet committed
+and they will be delivered again. Jobs that are over are forgotten (``streams.forgetting``).
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from schemas.codec import BadRecord
 from schemas.control import Tick
 from schemas.envelope import Message
-from schemas.folding import Emission, Engine
+from schemas.folding import Emission, Engine, Event, ForgettingEngine, Observation
 from schemas.instants import SECOND_US, micros, window_end
 from streams.claims import Claims
+from streams.forgetting import Life, Memory
 from streams.parameters import Parameters
 from streams.sequencer import Admission, Counts, Sequencer
 from streams.stages import Stage
 
+MEMORY = ""
+"""The key under which the memory of forgotten keys is written down; no job or fabric is called that."""
+
 
 class StageFold:
-    """The keys of one partition of one stage. ``changed`` names the keys whose state moved since the last snapshot."""
+    """The keys of one partition of one stage. ``changed`` names the keys whose state moved since the last snapshot.
+
+    A key without a state sleeps: it was forgotten, or no event of it has had its turn yet.
+    """
 
     def __init__(self, stage: Stage, parameters: Parameters) -> None:
         self.stage = stage
@@ -36,6 +43,9 @@ class StageFold:
         self.claims: dict[str, Claims] = {}
         self.sequencers: dict[str, Sequencer] = {}
         self.states: dict[str, Any] = {}
+        self.lives: dict[str, Life] = {}
+        self.memory = Memory()
+        self._forgets = self.engine if isinstance(self.engine, ForgettingEngine) else None
         self.changed: set[str] = set()
         self._live = 0
         self._now_us = 0
@@ -61,16 +71,21 @@ class StageFold:
             )
         self._live += 1
         self.claims[key] = Claims(self.limits.producers)
-        self.sequencers[key] = Sequencer()
-        self.states[key] = self.engine.start(key)
+        remnant = self.memory.remnants.get(key)
+        self.sequencers[key] = Sequencer(remnant.until_us, resting=True) if remnant else Sequencer()
 
     def advance(self, tick: Tick) -> list[Emission]:
         """Lets event time pass up to the tick less the lateness bound (a final tick: up to its own second)."""
         self._now_us = max(self._now_us, tick.t_us)
         until_us = self.until_us(tick)
+        if self._forgets is not None:
+            self.memory.begin(tick.t_us)
+            self.memory.forget(until_us - micros(self.parameters.jobs.remembered_s))
         emissions: list[Emission] = []
         for key in sorted(self.sequencers):
             emissions.extend(self._fold(key, until_us, tick.t_us))
+            if key in self.memory.remnants:
+                self._sleep(key)
         self._live = sum(1 for sequencer in self.sequencers.values() if sequencer.seen)
         return emissions
 
@@ -81,27 +96,87 @@ class StageFold:
         return (tick.t_us - self.hold_us) // SECOND_US * SECOND_US
 
     def _fold(self, key: str, until_us: int, now_us: int) -> Iterable[Emission]:
-        state = self.states[key]
         for event in self.sequencers[key].release(until_us, now_us):
-            state, emitted = self.engine.step(state, event)
             self.changed.add(key)
-            yield from emitted
-        self.states[key] = state
+            for due in (event,) if key in self.states else self._begin_with(key, event):
+                self.states[key], emitted = self.engine.step(self.states[key], due)
+                yield from emitted
+                self._live_on(key, due)
+
+    def _begin_with(self, key: str, event: Event) -> tuple[Event, ...]:
+        """Gives a key a state from this event on; returns the events to step through: none if the key sleeps on."""
+        if self._forgets is None:
+            self.states[key] = self.engine.start(key)
+            return (event,)
+        remnant = self.memory.remnants.get(key)
+        if remnant is not None and not remnant.wakes(event):
+            if isinstance(event, Observation):
+                self.sequencers[key].counts.leave_out()
+            return ()
+        known = self.memory.wake(key, event, self.parameters.jobs)
+        self.states[key] = self.engine.start(key) if known is None else self._forgets.resume(key, known)
+        self.lives[key] = Life() if remnant is None else Life(ended=remnant.ended, map_version=remnant.map_version)
+        return (event,) if remnant is None else remnant.begin_with(event)
+
+    def _live_on(self, key: str, event: Event) -> None:
+        """Follows what is heard of a key, and forgets it when it is over."""
+        if self._forgets is None:
+            return
+        if isinstance(event, Observation):
+            self.lives[key].hear(event.value)
+        elif self.lives[key].is_over(event.t_us, self.stage.steady, self.parameters.jobs):
+            remains = self._forgets.remains(self.states.pop(key))
+            self.memory.keep(key, event.t_us, self.lives.pop(key), remains)
+
+    def _sleep(self, key: str) -> None:
+        """Keeps of a forgotten key no more than the messages that wait for their turn."""
+        sequencer = self.sequencers[key]
+        until_us = sequencer.released_us
+        if sequencer.waiting:
+            sequencer.resting = True
+            self.memory.close(key, until_us, Counts())
+        else:
+            self.memory.close(key, until_us, sequencer.counts)
+            del self.sequencers[key], self.claims[key]
 
     def counts(self) -> Counts:
         """What became of all arrivals of this partition."""
         total = Counts()
-        for sequencer in self.sequencers.values():
-            total.new += sequencer.counts.new
-            total.duplicate += sequencer.counts.duplicate
-            total.late += sequencer.counts.late
+        for counts in (self.memory.counts, *(sequencer.counts for sequencer in self.sequencers.values())):
+            total.add(counts)
         return total
+
+    def snapshots(self) -> Iterator[tuple[str, bytes | None]]:
+        """What has changed since ``written``, to be written in this order; None: there is no such key any more.
+
+        A key that comes back is written before the memory that does not have it any more, and one that is forgotten is
+        deleted after the memory has it: whatever row is the last before a crash, no key is in neither.
+        """
+        changed = sorted(self.changed)
+        yield from ((key, self.snapshot(key)) for key in changed if key in self.states)
+        if self.memory.changed:
+            yield MEMORY, self.memory.snapshot()
+        yield from ((key, None) for key in changed if key not in self.states)
+
+    def written(self) -> None:
+        """All snapshots are safe."""
+        self.changed.clear()
+        self.memory.changed = False
 
     def snapshot(self, key: str) -> bytes:
         """The key's state, without waiting messages and without their entries among the seen ones."""
-        return pickle.dumps((self.sequencers[key].settled(), self.states[key], self.claims[key]), protocol=5)
+        known = (self.sequencers[key].settled(), self.states[key], self.claims[key], self.lives.get(key))
+        return pickle.dumps(known, protocol=5)
 
     def restore(self, key: str, blob: bytes) -> None:
-        """Takes up a snapshot in place of whatever is known of the key."""
-        self.sequencers[key], self.states[key], *known = pickle.loads(blob)
-        self.claims[key] = known[0] if known else Claims(self.limits.producers)  # of an older version
+        """Takes up a snapshot in place of whatever is known of the key; the memory comes before all others."""
+        if key == MEMORY:
+            self.memory.restore(blob)
+            return
+        sequencer, state, claims, life = pickle.loads(blob)
+        if not self.memory.is_newer(key, sequencer.released_us):
+            self.sequencers[key], self.states[key], self.claims[key] = sequencer, state, claims
+            if life is not None:
+                self.lives[key] = life
+        else:
+            self.changed.add(key)

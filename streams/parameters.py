@@ -31,11 +31,26 @@ class LimitParameters(MessageLimits, frozen=True, forbid_unknown_fields=True):
     producers: Annotated[int, Meta(ge=1)] = 200_000
 
 
+class JobParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """When a job is forgotten, in event time.
+
+    A job whose endpoint map says ``ended`` is forgotten ``ended_s`` after the last message of it. One of which nobody
+    said so is forgotten by the stages that read measurements when there were none for ``silent_s``. Its last versions
+    are remembered for ``remembered_s`` more; after that the versions of any name that comes up begin at the time of
+    day, in seconds since the epoch: they never go backwards.
+    """
+
+    ended_s: Annotated[float, Meta(ge=60)] = 3600.0
+    silent_s: Annotated[float, Meta(ge=3600)] = 86_400.0
+    remembered_s: Annotated[float, Meta(ge=3600)] = 30 * 86_400.0
+
+
 class Parameters(Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of the whole pipeline."""
 
     time: TimeParameters = field(default_factory=TimeParameters)
     limits: LimitParameters = field(default_factory=LimitParameters)
+    jobs: JobParameters = field(default_factory=JobParameters)
     skeleton: SkeletonParameters = field(default_factory=SkeletonParameters)
     planner: PlannerParameters = field(default_factory=PlannerParameters)
     detection: DetectionParameters = field(default_factory=DetectionParameters)

@@ -36,8 +36,11 @@ class Shelf(Protocol):
     def rows(self) -> Mapping[bytes, bytes]:
         """All that is kept."""
 
-    async def put(self, partition: int, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Writes rows in this order, the last one only after the changelog has the others; returns when it has all."""
+    async def put(self, partition: int, rows: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Writes rows in this order (None: deletes them), the last one only after the changelog has the others.
+
+        Returns when it has all.
+        """
 
 
 class Offsets(Protocol):

@@ -25,6 +25,7 @@ from streams.barrier import Barrier, moment_of
 from streams.checkpoint import NOTHING, Checkpoint, DamagedError, Mark
 from streams.dead_letters import LETTER_ROOM, DeadLetterRate, dead_letter, short_key
 from streams.fold import StageFold
+from streams.forgetting import LONG_AGO
 from streams.inbox import Inbox
 from streams.ports import Offsets, Outbox, Outgoing, Shelf, Written
 from streams.records import TOMBSTONE, Record
@@ -82,6 +83,7 @@ class PartitionRunner:
         except DamagedError as error:
             log.warning("%s; it is folded again from the beginning of its topics", error)
             mark, snapshots = None, {}
+            self.fold.memory.begin(LONG_AGO)
         for key, snapshot in snapshots.items():
             self.fold.restore(key, snapshot)
         self._begin(mark or NOTHING, earliest)
@@ -207,12 +209,10 @@ class PartitionRunner:
         await self._settle()
         self._check_mine()
         safe = self._safe()
-        changed = sorted(self.fold.changed)
-        snapshots = ((key, self.fold.snapshot(key)) for key in changed)
         mark = Mark(moment_of(tick), safe, dict(self._written), self.checkpoint.shape)
-        rows = self.checkpoint.rows(snapshots, mark)
+        rows = self.checkpoint.rows(self.fold.snapshots(), mark)
         await self.effects.shelf.put(self.post.partition, rows)
-        self.fold.changed.clear()
+        self.fold.written()
         self._checkpoint_us = tick.t_us
         self._check_mine()
         self.effects.offsets.let_go(self.post.stage.name, self.post.partition, safe)

@@ -59,12 +59,24 @@ class Counts:
     duplicate: int = 0
     late: int = 0
 
+    def leave_out(self) -> None:
+        """A message that was new is late after all."""
+        self.new -= 1
+        self.late += 1
+
+    def add(self, other: Counts) -> None:
+        """Adds up."""
+        self.new += other.new
+        self.duplicate += other.duplicate
+        self.late += other.late
+
 
 @dataclass(slots=True)
 class Sequencer:
     """Waiting messages of one key by second, and what has been seen. ``released_us``: the last second handed out.
 
     ``now_us``: the last tick's time; ``strays``: who strayed since the last second was handed out, and how far.
+    ``resting``: nothing was handed out for long; the next message's second is the next one.
     """
 
     released_us: int | None = None
@@ -73,6 +85,7 @@ class Sequencer:
     counts: Counts = field(default_factory=Counts)
     now_us: int | None = None
     strays: dict[tuple[str, str], int] = field(default_factory=dict)
+    resting: bool = False
 
     def admit(self, topic: str, value: Message) -> Admission:
         """Takes one arrival in.
@@ -127,11 +140,11 @@ class Sequencer:
         ``now_us``: the time that has come, where it is known.
         """
         self.now_us = now_us
-        if self.released_us is None:
+        if self.released_us is None or self.resting:
             first = self._begin(until_us)
             if first is None:
                 return
-            self.released_us = first - SECOND_US
+            self.released_us, self.resting = first - SECOND_US, False
         for second in range(self.released_us + SECOND_US, until_us + 1, SECOND_US):
             yield from self._hand_out(second)
             yield TimeReached(second, self._take_strays())
@@ -185,7 +198,7 @@ class Sequencer:
             seen[topic, producer_id, boot].pop(seq, None)
         counts = Counts(self.counts.new - len(waiting), self.counts.duplicate, self.counts.late)
         kept = {stream: seqs for stream, seqs in seen.items() if seqs}
-        return Sequencer(self.released_us, {}, kept, counts, self.now_us, dict(self.strays))
+        return Sequencer(self.released_us, {}, kept, counts, self.now_us, dict(self.strays), self.resting)
 
 
 def _second(t_us: int) -> int:

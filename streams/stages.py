@@ -14,7 +14,10 @@ StageName = str
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One engine in its place. ``key``: the kind of key that all its inputs share; ``upstream``: stages it follows."""
+    """One engine in its place. ``key``: the kind of key that all its inputs share; ``upstream``: stages it follows.
+
+    ``steady``: among its inputs are measurements, so it hears of a living key all the time.
+    """
 
     name: StageName
     key: str
@@ -22,6 +25,7 @@ class Stage:
     outputs: tuple[str, ...]
     upstream: tuple[StageName, ...]
     build: Callable[[Parameters], Engine[Any]]
+    steady: bool = False
 
     @property
     def raw_inputs(self) -> tuple[str, ...]:
@@ -70,6 +74,7 @@ STAGES: dict[StageName, Stage] = {
             outputs=("skeleton-updates",),
             upstream=(),
             build=_skeleton,
+            steady=True,
         ),
         Stage(
             name="detection",
@@ -78,6 +83,7 @@ STAGES: dict[StageName, Stage] = {
             outputs=("anomalies", "pair-windows", "fabric-endpoints"),
             upstream=(),
             build=_detection,
+            steady=True,
         ),
         Stage(
             name="fabric",

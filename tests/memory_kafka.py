@@ -69,11 +69,14 @@ class MemoryKafka:
         """The shelf."""
         return dict(self.table)
 
-    async def put(self, partition: int, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    async def put(self, partition: int, rows: Iterable[tuple[bytes, bytes | None]]) -> None:
         """The shelf: a crash may come between any two rows."""
         for name, row in rows:
             self._effect()
-            self.table[name] = row
+            if row is None:
+                self.table.pop(name, None)
+            else:
+                self.table[name] = row
         self._effect()
 
     def let_go(self, stage: str, partition: int, safe: Mapping[str, int]) -> None:
@@ -106,6 +109,8 @@ def _tick(kafka: MemoryKafka, t_us: int, raw: tuple[str, ...], final: bool = Fal
 
 class MemoryWorker:
     """Runs all stages over all partitions till nothing is left to do."""
+
+    parameters = PARAMETERS
 
     def __init__(self, kafka: MemoryKafka, pipeline: Pipeline, seed: int, checkpoint_s: float) -> None:
         self.kafka = kafka
@@ -140,7 +145,7 @@ class MemoryWorker:
         for name, stage in self.pipeline.stages.items():
             for partition in range(self.kafka.partitions):
                 post = self.pipeline.post(name, partition)
-                runner = PartitionRunner(post, StageFold(stage, PARAMETERS), effects, self.checkpoint_s, 10**6)
+                runner = PartitionRunner(post, StageFold(stage, self.parameters), effects, self.checkpoint_s, 10**6)
                 positions = runner.restore({})
                 runners[name, partition] = runner
                 read |= {(name, (topic, partition)): positions[topic] for topic in (*post.topics, TICKS)}

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from probe_planner.parameters import PlannerParameters
-from probe_planner.surroundings import FORGET_S, FabricEngine, FabricState
+from probe_planner.surroundings import FORGET_S, REMEMBER_S, FabricEngine, FabricState
 from schemas.diagnosis import Anomaly, JobSuspects, Observed
 from schemas.envelope import Message
 from schemas.folding import DERIVED_CLOCK, Observation, TimeReached, derived_producer
@@ -126,6 +126,28 @@ def test_a_new_view_only_when_the_map_changes_or_rnics_come() -> None:
     assert fabric.tell(fabric_map(1)) == {}
     assert fabric.tell(job_endpoints("j", range(10), 4, "ended")) == {}
     assert set(fabric.tell(fabric_map(3))) == {"k"}
+
+
+def test_a_job_that_comes_back_is_told_higher_versions() -> None:
+    fabric = Fabric()
+    fabric.tell(fabric_map(), job_endpoints("j", range(8)))
+    fabric.tell(job_endpoints("j", range(10), 2))
+    assert fabric.tell(job_endpoints("j", range(10), 3, "ended"), seconds=2 * FORGET_S) == {}
+    (view,) = fabric.tell(job_endpoints("j", range(4), 4))["j"]
+    assert (view.version, fabric.state.former) == (3, {})
+
+
+def test_after_all_that_is_remembered_versions_are_times_of_day() -> None:
+    fabric = Fabric()
+    fabric.tell(fabric_map(), job_endpoints("j", range(8)))
+    fabric.tell(job_endpoints("j", range(8), 2, "ended"))
+    assert set(fabric.state.former) == {"j"}
+    fabric.second = REMEMBER_S + 80  # on a whole minute
+    fabric.tell()
+    assert fabric.state.former == {}
+    later = BEGIN_US + (REMEMBER_S + 81) * SECOND_US
+    (view,) = fabric.tell(msgspec.structs.replace(job_endpoints("j", range(4), 3), t_us=later))["j"]
+    assert view.version == later // SECOND_US + 1
 
 
 def test_anomalies_are_told_to_all_jobs_that_share_the_link_until_they_are_cleared() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -29,7 +30,7 @@ def states(number: int) -> dict[str, bytes]:
 
 
 def test_what_was_written_is_read() -> None:
-    rows = dict(Checkpoint("s", 3).rows(iter(states(0).items()), mark(7)))
+    rows = kept({}, Checkpoint("s", 3).rows(iter(states(0).items()), mark(7)))
     assert Checkpoint("s", 3).read(rows) == (mark(7), states(0))
     assert Checkpoint("s", 4).read(rows) == (None, {})
     assert Checkpoint("t", 3).read(rows) == (None, {})
@@ -37,7 +38,7 @@ def test_what_was_written_is_read() -> None:
 
 
 def test_no_row_is_too_large_for_kafka() -> None:
-    rows = dict(Checkpoint("s", 0).rows(iter(states(0).items()), mark(7)))
+    rows = kept({}, Checkpoint("s", 0).rows(iter(states(0).items()), mark(7)))
     assert max(len(row) for row in rows.values()) <= CHUNK_BYTES + 1000
 
 
@@ -45,13 +46,14 @@ def test_no_row_is_too_large_for_kafka() -> None:
 def test_a_crash_after_any_row_leaves_each_key_in_a_state_that_it_had(reborn: bool) -> None:
     table: dict[bytes, bytes] = {}
     writer = Checkpoint("s", 0)
-    table.update(writer.rows(iter(states(0).items()), mark(10)))
+    kept(table, writer.rows(iter(states(0).items()), mark(10)))
     for number in (1, 2):
         if reborn:
             writer = Checkpoint("s", 0)
             writer.read(table)
         before, after = states(number - 1), states(number)
         for name, row in writer.rows(iter(after.items()), mark(10 + number)):
+            assert row is not None
             table[name] = row
             found, snapshots = Checkpoint("s", 0).read(table)
             assert found in (mark(10 + number - 1), mark(10 + number))
@@ -66,18 +68,52 @@ def test_the_mark_comes_last() -> None:
 
 
 def test_pieces_of_two_writers_are_found_out() -> None:
-    table = dict(Checkpoint("s", 0).rows(iter(states(0).items()), mark(1)))
-    other = dict(Checkpoint("s", 0).rows(iter(states(1).items()), mark(1)))
+    table = kept({}, Checkpoint("s", 0).rows(iter(states(0).items()), mark(1)))
+    other = kept({}, Checkpoint("s", 0).rows(iter(states(1).items()), mark(1)))
     piece = next(name for name in table if b"piece" in name)
     with pytest.raises(DamagedError, match="partition 0: the state of key 'big' is damaged"):
         Checkpoint("s", 0).read(table | {piece: other[piece]})
 
 
 def test_a_state_of_another_shape_is_not_taken_up() -> None:
-    rows = dict(Checkpoint("s", 0, "old").rows(iter(states(0).items()), replace(mark(7), shape="old")))
+    rows = kept({}, Checkpoint("s", 0, "old").rows(iter(states(0).items()), replace(mark(7), shape="old")))
     assert Checkpoint("s", 0, "old").read(rows) == (replace(mark(7), shape="old"), states(0))
     with pytest.raises(DamagedError, match="another version or other parameters"):
         Checkpoint("s", 0, "new").read(rows)
+
+
+def kept(table: dict[bytes, bytes], rows: Iterator[tuple[bytes, bytes | None]]) -> dict[bytes, bytes]:
+    """The table after those rows."""
+    for name, row in rows:
+        if row is None:
+            table.pop(name, None)
+        else:
+            table[name] = row
+    return table
+
+
+@pytest.mark.parametrize("reborn", [False, True], ids=["same worker", "another worker"])
+def test_nothing_is_left_of_a_key_that_is_no_more(reborn: bool) -> None:
+    writer = Checkpoint("s", 0)
+    table = kept({}, writer.rows(iter(states(0).items()), mark(1)))
+    kept(table, writer.rows(iter(states(1).items()), mark(2)))
+    if reborn:
+        writer = Checkpoint("s", 0)
+        writer.read(table)
+    assert len(table) == 9, "six pieces in two places, two parts, the mark"
+    kept(table, writer.rows(iter([("big", None), ("never there", None)]), mark(3)))
+    assert Checkpoint("s", 0).read(table) == (mark(3), {"small": states(1)["small"]})
+    assert len(table) == 2
+
+
+def test_nothing_is_left_of_states_that_were_refused() -> None:
+    table = kept({}, Checkpoint("s", 0, "old").rows(iter(states(0).items()), replace(mark(7), shape="old")))
+    heir = Checkpoint("s", 0, "new")
+    with pytest.raises(DamagedError):
+        heir.read(table)
+    kept(table, heir.rows(iter([("other", b"state")]), replace(mark(8), shape="new")))
+    assert Checkpoint("s", 0, "new").read(table) == (replace(mark(8), shape="new"), {"other": b"state"})
+    assert len(table) == 2
 
 
 def test_other_parameters_and_other_fields_are_another_shape(monkeypatch: pytest.MonkeyPatch) -> None:

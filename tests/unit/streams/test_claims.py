@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -206,11 +205,10 @@ def test_producers_and_keys_are_bounded_and_room_is_made_by_time() -> None:
     fold.admit(PROBES, "job-0", later)
 
 
-def test_claims_survive_a_snapshot_and_older_snapshots_have_none() -> None:
+def test_claims_survive_a_snapshot() -> None:
     fold = StageFold(STAGES["detection"], Parameters())
     fold.admit(PROBES, "j", said(PROBES, 0, "a", "b"))
+    fold.advance(Tick(t_us=said(PROBES, 1, "a", "b").t_us, source="clock", offsets={}, final=True))
     heir = StageFold(STAGES["detection"], Parameters())
     heir.restore("j", fold.snapshot("j"))
-    assert heir.claims == fold.claims
-    heir.restore("j", pickle.dumps(pickle.loads(fold.snapshot("j"))[:2]))
-    assert heir.claims["j"].floors == {}
+    assert heir.claims == fold.claims and heir.claims["j"].floors
