@@ -99,7 +99,7 @@ def test_a_crash_with_redelivery_changes_nothing(values: list[DeviceEvent], seed
     fold = StageFold(ECHO, PARAMETERS)
     said = run(fold, arrivals, range(-1, crash_s + 1))
     heir = StageFold(ECHO, PARAMETERS)
-    for key in fold.sequencers:
+    for key in fold.states:
         heir.restore(key, fold.snapshot(key))
     redelivered = [Arrival(max(a.second, crash_s + 1), a.value) for a in arrivals]
     said += run(heir, redelivered, range(crash_s + 1, END_S))
