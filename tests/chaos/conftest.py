@@ -26,21 +26,25 @@ from tests.chaos.nodes import ADDRESS, Node, clickhouse_node, kafka_node
 from tests.chaos.outcome import Outcome, outcome_of
 from tests.chaos.story import write_story
 
+TOGETHER = 5
+"""Rounds of kills that take place in one run."""
 HERE = Path(__file__).parent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chaos")
     group.addoption("--rounds", type=int, default=1, help="rounds in which each process is killed once")
-    group.addoption("--seed", type=int, default=1, help="what random moments are drawn from; round n has seed + n")
+    group.addoption("--seed", type=int, default=1, help="seed of the first round, and of all else at random")
     group.addoption("--long", action="store_true", help="outages last as long as in production")
     group.addoption("--findings", type=Path, help="file to which what was found is appended as JSON lines")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "round_seed" in metafunc.fixturenames:
+    if "round_seeds" in metafunc.fixturenames:
         first, rounds = metafunc.config.getoption("--seed"), metafunc.config.getoption("--rounds")
-        metafunc.parametrize("round_seed", range(first, first + rounds))
+        seeds = range(first, first + rounds)
+        runs = [tuple(seeds[n : n + TOGETHER]) for n in range(0, rounds, TOGETHER)]
+        metafunc.parametrize("round_seeds", runs, ids=[f"{run[0]}-{run[-1]}" for run in runs])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,6 +58,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def is_long(pytestconfig: pytest.Config) -> bool:
     """Whether outages last as long as in production."""
     return bool(pytestconfig.getoption("--long"))
+
+
+@pytest.fixture(scope="session")
+def seed(pytestconfig: pytest.Config) -> int:
+    """What is drawn at random is drawn from this."""
+    return int(pytestconfig.getoption("--seed"))
 
 
 @pytest.fixture(scope="session")

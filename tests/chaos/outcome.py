@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import orjson
@@ -94,8 +96,23 @@ def _in_clickhouse(settings: Settings) -> tuple[list[tuple[Any, ...]], dict[str,
         client.close()
 
 
+def differences(found: list[Incident], expected: list[Incident]) -> Iterator[str]:
+    """What differs, state by state, for people."""
+    for number, (one, other) in enumerate(zip_longest(found, expected)):
+        if one is None or other is None:
+            yield f"{number}: {'lost' if one is None else 'new'}: {_named(one or other)}"
+        elif one != other:
+            names = [name for name in Incident.__struct_fields__ if getattr(one, name) != getattr(other, name)]
+            yield f"{number}: {_named(one)} instead of {_named(other)}, differs in {', '.join(names)}"
+
+
+def _named(incident: Incident) -> str:
+    return f"{incident.incident} {incident.state} {incident.kind} {incident.component} at {incident.t_us}"
+
+
 def assert_same(found: Outcome, expected: Outcome) -> None:
     """None lost, none twice, none new: bytes in Kafka, rows in ClickHouse, keys and bodies at the webhook."""
+    assert list(differences(found.updates, expected.updates)) == []
     assert incident_lines(found.updates) == incident_lines(expected.updates)
     assert found.current == expected.current
     assert len({row[0] for row in found.current}) == len(found.current)

@@ -41,11 +41,15 @@ def test_the_undisturbed_run_says_what_the_local_engine_says(theatre: Theatre, u
     assert len(undisturbed.told) == len(expected.updates) >= 6
 
 
-def test_kill_9_of_every_process(theatre: Theatre, undisturbed: Outcome, round_seed: int) -> None:
-    chance = random.Random(round_seed)
-    moments = {name: round(chance.uniform(5.0, SECONDS - 10.0), 1) for name in (*PROGRAMS, *NODES)}
-    theatre.say(seed=round_seed, killed_at_s=moments)
-    found = theatre.run(
-        lambda play: [killed(play, name, second) for name, second in moments.items()], number_of_workers=2
-    )
+def test_kill_9_of_every_process(theatre: Theatre, undisturbed: Outcome, round_seeds: tuple[int, ...]) -> None:
+    """Once in each round; rounds that share a run may kill a process that is still coming back."""
+    moments = [(name, second) for seed in round_seeds for name, second in moments_of(seed).items()]
+    theatre.say(seeds=round_seeds, killed_at_s=moments)
+    found = theatre.run(lambda play: [killed(play, name, second) for name, second in moments], number_of_workers=2)
     assert_same(found, undisturbed)
+
+
+def moments_of(seed: int) -> dict[str, float]:
+    """When each process is killed in a round."""
+    chance = random.Random(seed)
+    return {name: round(chance.uniform(5.0, SECONDS - 10.0), 1) for name in (*PROGRAMS, *NODES)}

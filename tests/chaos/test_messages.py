@@ -104,23 +104,23 @@ def locally(recording: Path) -> ReplayOutcome:
 
 
 def test_messages_come_twice_late_in_disorder_and_with_broken_copies(
-    theatre: Theatre, undisturbed: Outcome, tmp_path: Path, round_seed: int
+    theatre: Theatre, undisturbed: Outcome, tmp_path: Path, seed: int
 ) -> None:
-    recording = retold(theatre.story, tmp_path / "retold", in_disorder(random.Random(round_seed)))
-    theatre.say(seed=round_seed)
+    recording = retold(theatre.story, tmp_path / "retold", in_disorder(random.Random(seed)))
+    theatre.say(seed=seed)
     assert_same(theatre.run(recording=recording), undisturbed)
 
 
 def test_what_arrives_broken_is_a_dead_letter_and_counts_as_never_sent(
-    theatre: Theatre, tmp_path: Path, round_seed: int
+    theatre: Theatre, tmp_path: Path, seed: int
 ) -> None:
-    changes = [damaged_on_the_way(random.Random(round_seed), instead) for instead in (True, False)]
+    changes = [damaged_on_the_way(random.Random(seed), instead) for instead in (True, False)]
     with_broken, without = (retold(theatre.story, tmp_path / str(n), each) for n, each in enumerate(changes))
     expected = locally(without)
     found = theatre.run(recording=with_broken)
     with Recording(with_broken) as one, Recording(without) as other:
         lost = one.count - other.count
-    theatre.say(seed=round_seed, broken=lost)
+    theatre.say(seed=seed, broken=lost)
     assert incident_lines(found.updates) == incident_lines(expected.updates)
     assert sum(found.letters.values()) == lost > 50
 
