@@ -22,6 +22,7 @@ from schemas.envelope import Clock, Message
 from schemas.folding import Stray
 from schemas.instants import SECOND_US, micros
 from schemas.maps import FabricEndpoints, FabricMap
+from schemas.reporting import ReportingGaps
 from schemas.telemetry import AgentHealth, DeviceEvent, FlowTables, SwitchQueues
 
 MOST_EVENTS = 5000
@@ -65,6 +66,8 @@ class EvidenceStore:
         elif isinstance(value, DeviceEvent):
             self.events.append(value)
             del self.events[:-MOST_EVENTS]
+        elif isinstance(value, ReportingGaps):
+            self.producers.take_gaps(value)
         else:
             self._take_map(value)
 

@@ -1,8 +1,7 @@
 """Who has fallen silent? Regular streams of the monitor itself, and the agents behind them.
- A stream (topic, producer id) is regular once it has sent ``LEARNED`` times with gaps that are alike (the longest
-at most twice the mean); messages less than ``BURST_US`` apart are one sending. It is silent when nothing came for
-three of its longest gaps. What was never seen, or never regular, proves nothing. ``producer.id`` =
-``agent:<agent>/<stream>``. Cost: O(streams) a second. Memory: 100 bytes a stream.
+ What a regular stream is, and when it is silent: ``skeleton.regularity``. Streams of counters and bursts are heard by
+the skeleton stage, which tells only of those that are silent (``skeleton.reporting``). ``producer.id`` =
+``agent:<agent>/<stream>``. Cost: O(streams) a second. Memory: 200 bytes a stream.
 """
 
 from __future__ import annotations
@@ -11,12 +10,10 @@ from dataclasses import dataclass, field
 
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
+from schemas.reporting import ReportingGaps, SilentStream
 from schemas.telemetry import AgentHealth, SwitchQueues
+from skeleton.regularity import LEARNED, Regularity, first_heard
 
-LEARNED = 4
-BURST_US = SECOND_US // 2
-LEAST_SILENCE_US = 5 * SECOND_US
-GAPS = 3
 FORGET_US = 3600 * SECOND_US
 STARVED_LAG_US = 200_000.0
 """Healthy agents send within some tens of milliseconds of their plan."""
@@ -32,54 +29,84 @@ def is_starved(health: AgentHealth) -> bool:
 
 @dataclass(slots=True)
 class Stream:
-    """When a stream sent, and how regularly; ``subject``: the switch that it reports on."""
+    """When an agent's stream sent; ``subject``: the switch, or the container, that it reports on."""
 
     agent: str
-    last_us: int
-    first_us: int
+    regularity: Regularity
     subject: str = ""
-    sendings: int = 0
-    longest_us: int = 0
 
-    def hear(self, t_us: int) -> None:
-        """A message came."""
-        gap = t_us - self.last_us
-        self.last_us = max(self.last_us, t_us)
-        if gap >= BURST_US:
-            self.sendings += 1
-            self.longest_us = max(self.longest_us, gap) if not self.is_silent(t_us, gap) else self.longest_us
+    @property
+    def last_us(self) -> int:
+        """When it was last heard."""
+        return self.regularity.last_us
 
-    def is_silent(self, t_us: int, gap_us: int | None = None) -> bool:
-        """Whether a regular stream has not been heard for too long."""
-        gap = t_us - self.last_us if gap_us is None else gap_us
-        return self._is_regular() and gap > max(GAPS * self.longest_us, LEAST_SILENCE_US)
+    @property
+    def longest_us(self) -> int:
+        """Its longest usual gap."""
+        return self.regularity.longest_us
 
-    def _is_regular(self) -> bool:
-        mean_us = (self.last_us - self.first_us) / max(self.sendings, 1)
-        return self.sendings >= LEARNED and self.longest_us <= 2.0 * mean_us
+
+def _told_silent(stream: SilentStream) -> Stream:
+    """A stream as the skeleton stage tells of it."""
+    first_us = stream.last_us - LEARNED * stream.usual_us
+    regularity = Regularity(stream.last_us, first_us, sendings=LEARNED, longest_us=stream.usual_us)
+    return Stream(agent_of_producer(stream.producer), regularity, stream.container)
+
+
+def agent_of_producer(producer: str) -> str:
+    """The agent behind a stream."""
+    return producer.removeprefix("agent:").partition("/")[0]
 
 
 @dataclass(slots=True)
 class Producers:
-    """All streams that localization reads itself, each agent's newest health, and the last that said starved."""
+    """All streams that localization reads itself, each agent's newest health, and the last that said starved.
+
+    ``told``: by job, what the skeleton stage last told of counters and bursts.
+    """
 
     streams: dict[tuple[str, str], Stream] = field(default_factory=dict)
     health: dict[str, AgentHealth] = field(default_factory=dict)
     starved: dict[str, AgentHealth] = field(default_factory=dict)
     agent_of: dict[str, str] = field(default_factory=dict)
+    told: dict[str, ReportingGaps] = field(default_factory=dict)
 
     def hear(self, topic: str, value: Message) -> None:
         """A message came."""
         key = topic, value.producer.id
         if key not in self.streams:
-            agent = value.producer.id.removeprefix("agent:").partition("/")[0]
             subject = value.switch if isinstance(value, SwitchQueues) else ""
-            self.streams[key] = Stream(agent, value.t_us, value.t_us, subject)
-        self.streams[key].hear(value.t_us)
+            self.streams[key] = Stream(agent_of_producer(key[1]), first_heard(value.producer, value.t_us), subject)
+        else:
+            self.streams[key].regularity.hear(value.producer, value.t_us)
         if isinstance(value, AgentHealth):
             self._note(value)
             for endpoint in value.covers:
                 self.agent_of[endpoint] = value.agent
+
+    def take_gaps(self, value: ReportingGaps) -> None:
+        """What the skeleton stage tells of a job takes the place of what it told before."""
+        before = self.told.get(value.job)
+        for stream in before.silent if before else ():
+            self.streams.pop((stream.topic, stream.producer), None)
+        self.streams.update({(stream.topic, stream.producer): _told_silent(stream) for stream in value.silent})
+        if value.silent or value.unread or value.regular:
+            self.told[value.job] = value
+        else:
+            self.told.pop(value.job, None)
+
+    def totals(self) -> dict[str, int]:
+        """How many streams each topic has."""
+        found: dict[str, int] = {}
+        told = [(topic, number) for value in self.told.values() for topic, number in value.regular.items()]
+        heard = {topic for topic, _ in told}
+        for topic, number in [*told, *((topic, 1) for topic, _ in self.streams if topic not in heard)]:
+            found[topic] = found.get(topic, 0) + number
+        return found
+
+    def unread(self) -> dict[str, int]:
+        """Endpoints whose RNIC's counters can't be read, and since when."""
+        return {rnic.endpoint: rnic.since_us for value in self.told.values() for rnic in value.unread}
 
     def _note(self, value: AgentHealth) -> None:
         """Keeps the newest health; a farewell takes back nothing: who was starved and then stops, was starved."""
@@ -93,7 +120,7 @@ class Producers:
         """Silent streams (topic, producer) by agent."""
         found: dict[str, list[tuple[str, str]]] = {}
         for key in sorted(self.streams):
-            if self.streams[key].is_silent(t_us):
+            if self.streams[key].regularity.is_silent(t_us):
                 found.setdefault(self.streams[key].agent, []).append(key)
         return found
 
@@ -104,7 +131,7 @@ class Producers:
     def health_due_us(self, agent: str) -> int | None:
         """By when an agent's next health message is due; None: it never sends any regularly."""
         known = [s for (topic, _), s in self.streams.items() if topic == "agent-health" and s.agent == agent]
-        return max((s.last_us + s.longest_us for s in known if s.sendings), default=None)
+        return max((s.last_us + s.longest_us for s in known if s.regularity.sendings), default=None)
 
     def forget(self, t_us: int) -> None:
         """Drops streams that ended long ago."""

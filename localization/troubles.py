@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from math import exp, log
 
 from localization.evidence import EvidenceStore
-from localization.producers import GAPS, LEARNED, is_starved
+from localization.producers import is_starved
+from localization.suspects import Suspect
 from schemas.diagnosis import Evidence, IncidentKind, PassTest, TracePass
 from schemas.instants import SECOND_US
 from schemas.telemetry import AgentHealth
+from skeleton.regularity import GAPS, LEARNED
 
 RECENT_US = 30 * SECOND_US
 TOLD_CONFIDENCE = 0.95
@@ -24,6 +26,9 @@ PROBES_ONLY_S = 30.0
 PROBES_ONLY_GAPS = 20.0
 MOST = 0.5
 MANY = 3
+GONE = ("switch_reboot", "switch_unreachable")
+OF_CONTAINERS = ("rnic-bursts", "rnic-counters")
+"""Topics whose streams report on one container each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +113,12 @@ def _bad_clocks(store: EvidenceStore, t_us: int) -> list[Trouble]:
 
 
 def _silences(store: EvidenceStore, t_us: int) -> list[Trouble]:
+    silent = store.producers.silent(t_us)
+    lost = _lost_containers(store, [key for streams in silent.values() for key in streams], t_us)
     silent = {
         agent: kept
-        for agent, streams in store.producers.silent(t_us).items()
-        if (kept := [key for key in streams if not _is_of_broken_switch(store, key)])
+        for agent, streams in silent.items()
+        if (kept := [key for key in streams if not _is_of_broken_switch(store, key) and not _is_of(store, key, lost)])
     }
     topics = _silent_topics(store, silent)
     found = [_topic_gap(store, topic, keys, t_us) for topic, keys in sorted(topics.items())]
@@ -124,16 +131,40 @@ def _silences(store: EvidenceStore, t_us: int) -> list[Trouble]:
 
 
 def _is_of_broken_switch(store: EvidenceStore, key: tuple[str, str]) -> bool:
-    """Whether a stream reports on a switch that is blamed itself: its silence belongs to that."""
+    """Whether a stream reports on a switch that is blamed itself, or known to be gone: its silence belongs to that."""
     subject = store.producers.streams[key].subject
-    return any(fault.suspect.kind == "switch" and fault.suspect.name == subject for fault in store.watch.faults)
+    gone = any(event.event in GONE and event.device == f"switch:{subject}" for event in store.events)
+    return gone or any(fault.suspect == Suspect("switch", subject) for fault in store.watch.faults)
+
+
+def _is_of(store: EvidenceStore, key: tuple[str, str], containers: set[str]) -> bool:
+    """Whether a stream reports on one of these containers."""
+    return key[0] in OF_CONTAINERS and store.producers.streams[key].subject in containers
+
+
+def _lost_containers(store: EvidenceStore, keys: list[tuple[str, str]], t_us: int) -> set[str]:
+    """Of the containers that streams report on, those that left, exited, or no longer probe: the silence is theirs."""
+    found = set()
+    for container, endpoints in _reported(store, keys).items():
+        quiet = all(store.sources.is_silent(name, t_us) for name in endpoints)
+        if not endpoints or quiet or have_exited(store, endpoints):
+            found.add(container)
+    return found
+
+
+def _reported(store: EvidenceStore, keys: list[tuple[str, str]]) -> dict[str, list[str]]:
+    """Endpoints on the map of each container that streams of counters and bursts report on."""
+    subjects = sorted({store.producers.streams[key].subject for key in keys if key[0] in OF_CONTAINERS})
+    members: dict[str, list[str]] = {container: [] for container in subjects}
+    for name, endpoint in store.topology.endpoints.items() if members else ():
+        if endpoint.container in members:
+            members[endpoint.container].append(name)
+    return members
 
 
 def _silent_topics(store: EvidenceStore, silent: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
     """Topics of which most streams, and many, are silent."""
-    total: dict[str, int] = {}
-    for topic, _ in store.producers.streams:
-        total[topic] = total.get(topic, 0) + 1
+    total = store.producers.totals()
     by_topic: dict[str, list[tuple[str, str]]] = {}
     for keys in silent.values():
         for key in keys:
@@ -181,7 +212,8 @@ def _of_agent(store: EvidenceStore, agent: str, streams: list[tuple[str, str]], 
         text = f"agent {agent} no longer sends {', '.join(sorted({topic for topic, _ in streams}))}"
         kind = "collector_gap"
     evidence = (Evidence(topic=streams[0][0], t_us=last_us, ref=ref, text=text),)
-    return Trouble(kind, f"agent:{agent}", last_us, _confidence(store, streams, t_us), tuple(present), evidence, text)
+    seen = present or [name for names in _reported(store, streams).values() for name in names]
+    return Trouble(kind, f"agent:{agent}", last_us, _confidence(store, streams, t_us), tuple(seen), evidence, text)
 
 
 def _is_just_back(store: EvidenceStore, endpoint: str, streams: list[tuple[str, str]], t_us: int) -> bool:

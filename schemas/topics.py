@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 import yaml
 
-from schemas import alerting, control, diagnosis, maps, probing, requests, skeletons, telemetry
+from schemas import alerting, control, diagnosis, maps, probing, reporting, requests, skeletons, telemetry
 from schemas.envelope import Value
 
 DEAD_LETTERS = "-dlq"
@@ -78,6 +78,7 @@ VALUE_TYPES: dict[str, type[Value]] = {
         diagnosis.JobSuspects,
         diagnosis.Incident,
         diagnosis.OperatorFeedback,
+        reporting.ReportingGaps,
         requests.EvidenceRequest,
         alerting.AlertDelivery,
         control.Tick,

@@ -10,6 +10,7 @@ from skeleton.bursts import BurstLog
 from skeleton.counters import CounterLog
 from skeleton.inference import Structure
 from skeleton.membership import Membership
+from skeleton.reporting import ReportLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class JobState:
     supported_us: when traffic last agreed with the current structure. version: of the last update sent, 0 = none.
     override: what its users want, by message.
     fit: how well the structure fitted the traffic that it was found in. drifted: fresh traffic does not fit it.
+    reports: who reports on the job, and who no longer does.
     """
 
     job: str
@@ -54,3 +56,4 @@ class JobState:
     override: SkeletonOverride | None = None
     fit: Fit = field(default_factory=dict)
     drifted: bool = False
+    reports: ReportLog = field(default_factory=ReportLog)

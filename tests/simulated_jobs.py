@@ -239,12 +239,15 @@ TOPICS = {
 def fold(
     messages: Sequence[Message], until_s: int, parameters: SkeletonParameters | None = None
 ) -> tuple[list[Emission], JobState]:
-    """What the engine says of messages in event-time order, and its last state."""
+    """What the engine says of a job's pairs, given messages in event-time order, and its last state.
+
+    Who reports on the job is another story (``tests/unit/skeleton/test_reporting.py``).
+    """
     engine = SkeletonEngine(parameters or SkeletonParameters())
     state, sent = engine.start("j"), []
     for event in events(messages, until_s):
         state, emitted = engine.step(state, event)
-        sent.extend(emitted)
+        sent.extend(emission for emission in emitted if emission.topic != "reporting-gaps")
     return sent, state
 
 

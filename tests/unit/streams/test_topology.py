@@ -23,7 +23,8 @@ def test_every_topic_that_a_stage_reads_has_one_post_for_its_dead_letters() -> N
 
 
 def test_a_post_waits_for_each_partition_of_the_stages_before_it() -> None:
-    assert ALL.post("localization", 1).upstream == ("detection/0", "detection/1", "detection/2")
+    before = tuple(f"{stage}/{partition}" for stage in ("detection", "skeleton") for partition in range(3))
+    assert ALL.post("localization", 1).upstream == before
     assert ALL.post("detection", 1).upstream == ()
 
 
