@@ -17,6 +17,7 @@ Json = dict[str, Any]
 TYPES = {
     ("v1", "Namespace"): "V1Namespace",
     ("v1", "ServiceAccount"): "V1ServiceAccount",
+    ("batch/v1", "Job"): "V1Job",
     ("apps/v1", "DaemonSet"): "V1DaemonSet",
     ("apps/v1", "Deployment"): "V1Deployment",
     ("policy/v1", "PodDisruptionBudget"): "V1PodDisruptionBudget",
@@ -24,17 +25,24 @@ TYPES = {
     ("rbac.authorization.k8s.io/v1", "ClusterRole"): "V1ClusterRole",
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): "V1ClusterRoleBinding",
 }
+GENERATED = {
+    ("v1", "ConfigMap"): "V1ConfigMap",
+    ("v1", "Secret"): "V1Secret",
+    ("autoscaling/v2", "HorizontalPodAutoscaler"): "V2HorizontalPodAutoscaler",
+}
+"""What overlays add."""
 POWERS = {"agent": {"NET_RAW", "NET_ADMIN"}}
 HOST_PATHS = {"agent": {"/sys"}}
 HOST_NETWORK = {"agent"}
 TOKENS = {"maps"}
-_PLAIN = {"str": str, "int": int, "bool": bool, "float": (int, float), "object": object}
+_PLAIN = {"str": str, "bytes": str, "int": int, "bool": bool, "float": (int, float), "object": object}
 
 
 def misfits(manifest: Json) -> list[str]:
     """What the API would refuse or ignore."""
     kind = (manifest.get("apiVersion", ""), manifest.get("kind", ""))
-    return list(_misfits(manifest, TYPES[kind], kind[1])) if kind in TYPES else [f"unknown kind {kind}"]
+    known = TYPES | GENERATED
+    return list(_misfits(manifest, known[kind], kind[1])) if kind in known else [f"unknown kind {kind}"]
 
 
 def _misfits(value: Any, wanted: str, place: str) -> Iterator[str]:

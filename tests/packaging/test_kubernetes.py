@@ -22,7 +22,9 @@ BASE = CHECKOUT / "deploy" / "kubernetes" / "base"
 UNIT = CHECKOUT / "deploy" / "skeletonhunter-agent.service"
 KUSTOMIZATION = yaml.safe_load((BASE / "kustomization.yaml").read_text())
 MANIFESTS = [each for name in KUSTOMIZATION["resources"] for each in yaml.safe_load_all((BASE / name).read_text())]
-WORKLOADS = {each["metadata"]["name"]: each for each in MANIFESTS if each["kind"] in ("DaemonSet", "Deployment")}
+SERVICES = {each["metadata"]["name"]: each for each in MANIFESTS if each["kind"] in ("DaemonSet", "Deployment")}
+JOBS = {each["metadata"]["name"]: each for each in MANIFESTS if each["kind"] == "Job"}
+WORKLOADS = SERVICES | JOBS
 MOST_EXPOSED = 3.0
 Change = Callable[[dict[str, Any]], object]
 
@@ -41,7 +43,8 @@ def test_all_files_are_listed_and_all_kinds_known() -> None:
     files = {path.name for path in BASE.glob("*.yaml")} - {"kustomization.yaml"}
     assert set(KUSTOMIZATION["resources"]) == files
     assert {(each["apiVersion"], each["kind"]) for each in MANIFESTS} == set(TYPES)
-    assert set(WORKLOADS) == {"agent", "maps", "work", "sink", "alert"}
+    assert set(SERVICES) == {"agent", "maps", "work", "sink", "alert"}
+    assert set(JOBS) == {"topics", "migrate"}
 
 
 def _container(change: Change) -> Change:
@@ -94,12 +97,17 @@ def test_names_fit_each_other() -> None:
     for name, workload in WORKLOADS.items():
         spec, pod = workload["spec"], workload["spec"]["template"]["spec"]
         labels = spec["template"]["metadata"]["labels"]
-        assert spec["selector"]["matchLabels"].items() <= labels.items()
+        assert name in JOBS or spec["selector"]["matchLabels"].items() <= labels.items()
         assert pod["serviceAccountName"] in accounts
         volumes = {volume["name"]: volume for volume in pod["volumes"]}
         assert {mount["name"] for mount in pod["containers"][0]["volumeMounts"]} == set(volumes)
         assert volumes["settings"]["configMap"]["name"] in maps
-        assert volumes["kafka"]["secret"]["secretName"] == f"kafka-{name}"
+        secrets = {volume: about["secret"]["secretName"] for volume, about in volumes.items() if "secret" in about}
+        assert {
+            "kafka": f"kafka-{name}",
+            "clickhouse": f"clickhouse-{name}",
+            "targets": "alert",
+        }.items() >= secrets.items()
 
 
 def test_network_policies_choose_pods_that_exist() -> None:
@@ -108,8 +116,12 @@ def test_network_policies_choose_pods_that_exist() -> None:
     labels = [workload["spec"]["template"]["metadata"]["labels"] for workload in WORKLOADS.values()]
     for each in policies:
         wanted = each["podSelector"].get("matchLabels", {})
-        assert any(wanted.items() <= own.items() for own in labels)
-        assert "ingress" not in each
+        among = each["podSelector"].get("matchExpressions", ())
+        for name in {name for one in among for name in one["values"]} or {None}:
+            also = {one["key"]: name for one in among}
+            assert any((wanted | also).items() <= own.items() for own in labels)
+    ports = {port["port"] for each in policies for rule in each.get("ingress", ()) for port in rule["ports"]}
+    assert ports == {9464, 9465}, "nobody calls in but for metrics"
 
 
 def test_the_settings_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,6 +137,29 @@ def test_the_settings_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyP
     agent = load_agent_settings(tmp_path / "agent.toml", {"SKELETONHUNTER_AGENT__HOST": "gpu-1"})
     assert "kernel-log" not in agent.agent.parts and agent.agent.host == "gpu-1"
     assert load_agent_settings(tmp_path / "maps.toml", {}).agent.parts == ("endpoint-kubernetes",)
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_each_part_that_stays_is_asked_whether_it_lives_at_a_place_that_it_serves(name: str) -> None:
+    (container,) = SERVICES[name]["spec"]["template"]["spec"]["containers"]
+    (port,) = container["ports"]
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"] == {"path": "/metrics", "port": port["name"]}
+    file = {"agent": "agent.toml", "maps": "maps.toml"}.get(name, "settings.toml")
+    assert f':{port["containerPort"]}"' in (BASE / file).read_text()
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_an_upgrade_and_a_drained_node_take_one_at_a_time(name: str) -> None:
+    spec = SERVICES[name]["spec"]
+    if name in ("work", "sink", "alert"):
+        assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+        assert spec["minReadySeconds"] >= 20
+        budgets = [each["spec"] for each in MANIFESTS if each["kind"] == "PodDisruptionBudget"]
+        mine = [each for each in budgets if each["selector"] == spec["selector"]]
+        assert [each["maxUnavailable"] for each in mine] == [1]
+    requests = spec["template"]["spec"]["containers"][0]["resources"]["requests"]
+    assert set(requests) == {"cpu", "memory"}
 
 
 def test_the_image_of_the_manifests_is_that_of_the_project() -> None:
