@@ -20,7 +20,7 @@ from typing import Any, Literal
 import msgspec
 import orjson
 
-from schemas import telemetry
+from schemas import quick, telemetry
 from schemas.envelope import Value
 from schemas.limits import MessageLimits, excess
 from schemas.refusals import explain
@@ -103,6 +103,9 @@ def decode(
     beyond = excess(raw, limits)
     if beyond is not None:
         raise BadRecord("too_large", f"{topic_name}: {beyond}")
+    value = quick.read(topic_name, raw)
+    if value is not None:
+        return _checked(topic(topic_name), key, value, arrival_us)
     try:
         wire = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -121,6 +124,10 @@ def convert(topic_name: str, key: str | bytes | None, wire: object, arrival_us: 
     except msgspec.ValidationError as error:
         detail = explain(error, lifted, spec.value_type)
         raise BadRecord("invalid_value", f"{topic_name}: {_as_on_wire(spec, detail)}") from error
+    return _checked(spec, key, value, arrival_us)
+
+
+def _checked(spec: Topic, key: str | bytes | None, value: Value, arrival_us: int) -> Value:
     _check_key(spec, key, value)
     _check_time(spec, value, arrival_us)
     return value
