@@ -101,21 +101,23 @@ _PER_ALTERNATIVE = ("loss_score", "loss_since_us")
 
 @dataclass(slots=True)
 class PairTable:
-    """The pairs of one job. ``width``: number of loss alternatives; ``plans``: the targets that each source probed last
-    and their rows, since a plan lasts for many seconds and names cost more to look up than to compare."""
+    """The pairs of one job. ``width``: number of loss alternatives; ``plans``: the rows of each source's targets,
+    so that a pair that was seen before is found by one name."""
 
     width: int
     index: dict[Pair, int] = field(default_factory=dict)
     names: list[Pair] = field(default_factory=list)
     columns: PairColumns = field(default_factory=PairColumns)
-    plans: dict[str, tuple[list[str], list[int]]] = field(default_factory=dict)
+    plans: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def rows(self, src: str, targets: list[str]) -> list[int]:
         """The rows of a source and its targets, in their order; see ``row``."""
-        known = self.plans.get(src)
-        if known is None or known[0] != targets:
-            known = self.plans[src] = targets, [self.row((src, dst)) for dst in targets]
-        return known[1]
+        known = self.plans.setdefault(src, {})
+        try:
+            return [known[dst] for dst in targets]
+        except KeyError:
+            known.update({dst: self.row((src, dst)) for dst in targets if dst not in known})
+            return [known[dst] for dst in targets]
 
     def row(self, pair: Pair) -> int:
         """The row of ``pair``, a new one if it was never seen; call ``grow`` before columns are used."""
