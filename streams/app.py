@@ -1,8 +1,9 @@
 """The Faust app: one agent per stage, over all its topics, and one for the ticks; no app exists until it is asked for.
 
-Agents hand each message to the runner of its stage and partition (``streams.worker``, ``streams.runner``), where the
-work is done and tested. The ticks have an agent of their own because every stage reads them. All topics have the same
-number of partitions, so Faust assigns partition n of all of them, and of the table with the states, to the same worker.
+Agents hand the records of each event to the runner of its stage and partition (``streams.worker``,
+``streams.runner``), where the work is done and tested. The ticks have an agent of their own because every stage reads
+them. All topics have the same number of partitions, so Faust assigns partition n of all of them, and of the table with
+the states, to the same worker.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import faust
 
 from streams.credentials import credentials_of
-from streams.faust_transport import use_own_consumer
+from streams.faust_transport import BUFFERED_EVENTS, Batches, use_own_consumer
 from streams.runner import TICKS
 from streams.setup import WorkerSetup
 from streams.stages import STAGES, Stage
@@ -100,6 +101,8 @@ def _configuration(setup: WorkerSetup) -> dict[str, Any]:
         "broker_commit_interval": 3600.0,
         "consumer_auto_offset_reset": "earliest",
         "stream_wait_empty": False,
+        "stream_buffer_maxsize": BUFFERED_EVENTS,
+        "ConsumerScheduler": Batches,
         "table_standby_replicas": 0,
     }
 

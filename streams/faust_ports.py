@@ -91,16 +91,15 @@ class FaustShelf:
         return sent
 
 
-def record_of(message: Any, prefix_length: int) -> Record:
-    """A Faust message as a record."""
-    timestamp_ms = round(message.timestamp * 1000)
+def record_of(fetched: Any, topic: str) -> Record:
+    """What aiokafka has fetched as a record of ``topic``, which is without prefix."""
     return Record(
-        message.topic[prefix_length:],
-        message.partition,
-        message.offset,
-        message.key,
-        TOMBSTONE if message.value is None else message.value,
-        arrival_of(message.headers, timestamp_ms),
+        topic,
+        fetched.partition,
+        fetched.offset,
+        fetched.key,
+        TOMBSTONE if fetched.value is None else fetched.value,
+        arrival_of(fetched.headers, fetched.timestamp),
     )
 
 

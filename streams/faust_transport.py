@@ -1,4 +1,9 @@
-"""Where do we want Faust's consumer to be different? In how long a read may be held, and in commits that fail.
+"""Where do we want Faust's consumer to be different? In events of many records, held reads, and commits that fail.
+
+An event of Faust costs some 60 us on its way through conductor, queue and agent, whatever is in it; a fleet of 40,000
+RNICs sends 42,000 records a second. So what had been fetched of a partition comes as events of up to ``AT_ONCE``
+records: the event's message is that of the last one and has them all (``records_in``). The queues of agents are as much
+shorter, so that no more records wait in them than before. Changelogs are read by Faust itself, record by record.
 
 Faust lets a broker hold a read for 1.5 s; here it is a setting. Apache Kafka answers as soon as there is something, but
 Tansu looks again only at fixed parts of that time, so on it each step of the pipeline would take most of a second.
@@ -10,19 +15,58 @@ stands in the marks of the state, commits are for onlookers and for the next sta
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import faust
 from aiokafka.errors import KafkaError
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, Transport, ensure_aiokafka_TP
+from faust.transport.utils import DefaultSchedulingStrategy
 from faust.types import TP
+from faust.types.tuples import ConsumerMessage
 
 log = logging.getLogger(__name__)
 
 
+AT_ONCE = 256
+"""Records in one event."""
+
+BUFFERED_EVENTS = 16
+"""Events in the queue of an agent; Faust's own bound is as many records."""
+
+CHANGELOG = "-changelog"
+"""How Faust ends the names of changelogs."""
+
+
+class Batches(DefaultSchedulingStrategy):  # type: ignore[misc]
+    """Hands out the fetched records in batches, in turns between topics and partitions."""
+
+    def iterate(self, records: Mapping[TP, list[Any]]) -> Iterator[tuple[TP, Any]]:
+        """Pairs of a partition and a list of its records; of a changelog each record."""
+        cut = {tp: them if tp.topic.endswith(CHANGELOG) else _cut(them) for tp, them in records.items()}
+        handed_out: Iterator[tuple[TP, Any]] = super().iterate(cut)
+        return handed_out
+
+
+def _cut(records: list[Any]) -> list[list[Any]]:
+    return [records[low : low + AT_ONCE] for low in range(0, len(records), AT_ONCE)]
+
+
+class BatchMessage(ConsumerMessage):  # type: ignore[misc]
+    """The message of an event of several ``records``, as aiokafka has them; its offset is that of the last one."""
+
+    records: Sequence[Any] = ()
+
+
+def records_in(message: Any) -> Sequence[Any]:
+    """The records of an event's message, in their order, with their times in milliseconds."""
+    records: Sequence[Any] = message.records
+    return records
+
+
 def use_own_consumer(app: faust.App, fetch_wait_ms: int) -> None:
-    """Gives the app a consumer that lets reads be held for at most ``fetch_wait_ms`` and survives failing commits."""
+    """Gives the app a consumer of batches that lets reads be held for at most ``fetch_wait_ms`` and survives failing
+    commits."""
 
     class Thread(AIOKafkaConsumerThread):  # type: ignore[misc]
         def _create_worker_consumer(self, transport: Any) -> Any:
@@ -42,6 +86,16 @@ def use_own_consumer(app: faust.App, fetch_wait_ms: int) -> None:
     class OwnConsumer(Consumer):  # type: ignore[misc]
         def _new_consumer_thread(self) -> Thread:
             return Thread(self, loop=self.loop, beacon=self.beacon)
+
+        def _to_message(self, tp: TP, record: Any) -> ConsumerMessage:
+            if not isinstance(record, list):
+                return super()._to_message(tp, record)
+            last = record[-1]
+            at_s = last.timestamp / 1000.0
+            message = BatchMessage(*tp, last.offset, at_s, last.timestamp_type, None, None, b"", None, tp=tp)
+            message.generation_id = self.app.consumer_generation_id
+            message.records = record
+            return message
 
     transport = Transport(app.conf.broker_consumer, app)
     transport.Consumer = OwnConsumer

@@ -102,7 +102,7 @@ class PartitionRunner:
     def receive(self, record: Record) -> bool:
         """Takes in a record of one of the stage's topics; True = ``proceed`` has something to do."""
         self.inbox.receive(record)
-        return self._is_due()
+        return self.is_due()
 
     def note(self, tick: Tick | None, offset: int) -> bool:
         """Takes in a tick (None = one that does not matter here); True = ``proceed`` has something to do."""
@@ -112,7 +112,7 @@ class PartitionRunner:
         if tick is None or not self.barrier.listens_to(tick.source):
             return False
         self.barrier.note(tick, offset)
-        return self._is_due()
+        return self.is_due()
 
     def expects(self, topic: str) -> int:
         """The offset of the record of ``topic`` that is to come next."""
@@ -129,7 +129,8 @@ class PartitionRunner:
         """What time waits for: topics with the offsets that must be reached, or the next record of the ticks."""
         return self.barrier.missing(self.inbox.ledger.positions) or {TICKS: self._tick_position}
 
-    def _is_due(self) -> bool:
+    def is_due(self) -> bool:
+        """Whether ``proceed`` has something to do."""
         return not self._busy and self.barrier.due(self.inbox.ledger.positions) is not None
 
     async def proceed(self) -> None:

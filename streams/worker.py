@@ -19,6 +19,7 @@ from schemas.control import Tick
 from streams.barrier import CLOCK
 from streams.dead_letters import DeadLetterRate
 from streams.faust_ports import FaustOutbox, FaustShelf, beginnings, commit, record_of, rewind
+from streams.faust_transport import records_in
 from streams.fold import StageFold
 from streams.healing import Healer
 from streams.offsets import SharedOffsets
@@ -55,22 +56,35 @@ class Worker:
         self._sources = {CLOCK.encode(), *(source.encode() for post in posts for source in post.upstream)}
 
     async def take(self, stage: str, message: Any) -> None:
-        """Hands a record to the runner of its stage and partition. What goes wrong there ends the whole worker."""
+        """Hands records to the runner of their stage and partition. What goes wrong there ends the whole worker."""
         runner = self.runners.get((stage, message.partition))
-        record = record_of(message, self._prefix_length)
-        self.received[record.topic] += 1
-        if runner is not None and await self._is_next(runner, record) and runner.receive(record):
+        topic, records = self._records(message)
+        if runner is None:
+            return
+        for record in records:
+            if record.offset <= runner.expects(topic) or await self._is_next(runner, record):
+                runner.inbox.receive(record)
+        if runner.is_due():
             await self._proceed(runner)
 
     async def take_tick(self, message: Any) -> None:
-        """Hands a tick to the runners of its partition."""
-        record = record_of(message, self._prefix_length)
-        self.received[record.topic] += 1
-        tick = self._tick(record)
+        """Hands ticks to the runners of their partition."""
+        _, records = self._records(message)
+        for record in records:
+            tick = self._tick(record)
+            for stage in self.setup.stages:
+                runner = self.runners.get((stage, message.partition))
+                if runner is not None and await self._is_next(runner, record):
+                    runner.note(tick, record.offset)
         for stage in self.setup.stages:
             runner = self.runners.get((stage, message.partition))
-            if runner is not None and await self._is_next(runner, record) and runner.note(tick, record.offset):
+            if runner is not None and runner.is_due():
                 await self._proceed(runner)
+
+    def _records(self, message: Any) -> tuple[str, list[Record]]:
+        topic, records = message.topic[self._prefix_length :], records_in(message)
+        self.received[topic] += len(records)
+        return topic, [record_of(record, topic) for record in records]
 
     async def _is_next(self, runner: PartitionRunner, record: Record) -> bool:
         """Whether nothing that exists is missing before this record; what is ignored now will be read again."""

@@ -13,14 +13,14 @@ from streams.records import TOMBSTONE
 
 def message(value: bytes | None) -> SimpleNamespace:
     return SimpleNamespace(
-        topic="p.endpoint-map", partition=0, offset=3, key=b"j", value=value, timestamp=1.0, headers=None
+        topic="p.endpoint-map", partition=0, offset=3, key=b"j", value=value, timestamp=1000, headers=None
     )
 
 
 def test_no_value_is_a_tombstone_and_nothing_else_is() -> None:
-    assert record_of(message(None), 2).value is TOMBSTONE
+    assert record_of(message(None), "endpoint-map").value is TOMBSTONE
     for value in (b"", bytes(bytearray(TOMBSTONE))):
-        record = record_of(message(value), 2)
+        record = record_of(message(value), "endpoint-map")
         assert record.value is not TOMBSTONE
         with pytest.raises(BadRecord):
             decode(record.topic, record.key, record.value, record.arrival_us)
