@@ -20,7 +20,7 @@ def action_of(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None], awai
     component, issue = blamed
     kind = heap.clues[0].kind
     placed = kind == "network_fault" and heap.sources <= {"underlay"}
-    slow = scene.case.symptom() == "high_latency"
+    slow = scene.case.is_slow()
     if placed and slow and component.startswith("host:") and not hits_a_part(scene, component):
         why = (
             "all cards of the host are slow and nothing says why: look at its PCIe links, huge pages, GPUDirect and"

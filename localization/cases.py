@@ -89,6 +89,10 @@ class Case:
         """The worst symptom that any member ever had."""
         return max((a.symptom for a in self.anomalies.values()), key=SEVERITY.__getitem__, default=None)
 
+    def is_slow(self) -> bool:
+        """Whether what it blames slows packets down: one of its pairs may lose some for another reason."""
+        return self.symptom() == "high_latency" or (self.group is not None and not self.faults)
+
     def take(self, anomaly: Anomaly) -> None:
         """Makes an anomaly a member."""
         self.anomalies[anomaly.anomaly] = anomaly

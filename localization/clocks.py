@@ -6,7 +6,7 @@
 - *jumps*: a regular stream whose numbers follow on each other without a hole comes J earlier or later than its beat
   says. A lost message leaves a hole in the numbers; an agent that halts delays its own streams; only a clock moves
   the streams of several agents, or topics, of one host by the same J at once. (A halted machine looks like J > 0,
-  and its clock is no better for it.)
+  and its clock is no better for it.) It lies until they have jumped back, or for ``LIES_US`` if they never do.
 
 Seconds; cost: O(1) a message. Memory: 200 bytes a stream.
 """
@@ -28,6 +28,7 @@ WOBBLES = 4.0
 ALIKE_US, ALIKE = 300_000, 0.2
 TOGETHER_US = 30 * SECOND_US
 KEEP_US = 60 * SECOND_US
+LIES_US = 900 * SECOND_US
 STRAYED = 2
 
 Key = tuple[str, str]
@@ -87,11 +88,14 @@ class BadClock:
 
 @dataclass(slots=True)
 class ClockWatch:
-    """Beats and jumps by stream, strays by stream (first, last, how often, how far), and the host of each stream."""
+    """Beats by stream, strays by stream (first, last, how often, how far), and the host of each stream.
+
+    ``astray``: streams that have jumped and not jumped back: when last, and how far they are off altogether, us.
+    """
 
     beats: dict[Key, Beat] = field(default_factory=dict)
     host_of: dict[Key, str] = field(default_factory=dict)
-    jumps: list[tuple[int, Key, int]] = field(default_factory=list)
+    astray: dict[Key, tuple[int, int]] = field(default_factory=dict)
     strayed: dict[Key, tuple[int, int, int, int]] = field(default_factory=dict)
     heard_us: dict[Key, int] = field(default_factory=dict)
 
@@ -105,9 +109,23 @@ class ClockWatch:
         if beat is None:
             self.beats[key] = Beat(producer.boot, producer.seq, value.t_us)
             return
+        if producer.boot != beat.boot:
+            self.astray.pop(key, None)
         jump_us = beat.hear(producer.boot, producer.seq, value.t_us)
         if jump_us is not None and key in self.host_of:
-            self.jumps.append((value.t_us, key, jump_us))
+            self._jump(key, value.t_us, jump_us)
+
+    def _jump(self, key: Key, t_us: int, jump_us: int) -> None:
+        off_us = self.astray.get(key, (0, 0))[1] + jump_us
+        if abs(off_us) > LEAST_JUMP_US:
+            self.astray[key] = t_us, off_us
+        else:
+            self.astray.pop(key, None)
+
+    def off_us(self, host: str) -> int | None:
+        """How far a host's clock has jumped, by the stream that did so last; None: none of its streams has."""
+        found = [seen for key, seen in self.astray.items() if self.host_of[key] == host]
+        return max(found)[1] if found else None
 
     def stray(self, strays: Iterable[Stray], t_us: int) -> None:
         """Messages came outside their time."""
@@ -118,11 +136,11 @@ class ClockWatch:
 
     def trim(self, t_us: int) -> None:
         """Keeps memory bounded."""
-        self.jumps = [jump for jump in self.jumps if jump[0] > t_us - KEEP_US]
+        self.astray = {key: seen for key, seen in self.astray.items() if seen[0] > t_us - LIES_US}
         self.strayed = {key: seen for key, seen in self.strayed.items() if seen[1] > t_us - KEEP_US}
 
     def find(self, t_us: int) -> list[BadClock]:
-        """Hosts whose clock lies now, or did within the last half minute, by name."""
+        """Hosts whose clock lies, by name."""
         found = {bad.host: bad for bad in self._jumped(t_us)}
         found.update({bad.host: bad for bad in self._stray_hosts(t_us)})
         return [found[host] for host in sorted(found)]
@@ -153,15 +171,21 @@ class ClockWatch:
         return key not in self.strayed and self.heard_us.get(key, 0) > since_us
 
     def _jumped(self, t_us: int) -> list[BadClock]:
-        recent = [jump for jump in self.jumps if jump[0] > t_us - TOGETHER_US]
         found: dict[str, BadClock] = {}
-        for one_us, one, jump_us in recent:
-            host = self.host_of[one]
-            bound_us = max(ALIKE_US, round(ALIKE * abs(jump_us)))
-            alike = {key for _, key, other in recent if self.host_of[key] == host and abs(other - jump_us) <= bound_us}
-            if len(alike) < 2 or host in found:
+        for one in sorted(self.astray, key=lambda key: (self.astray[key], key)):
+            host, (one_us, off_us) = self.host_of[one], self.astray[one]
+            bound_us = max(ALIKE_US, round(ALIKE * abs(off_us)))
+            alike = {
+                key
+                for key, (at_us, other_us) in self.astray.items()
+                if self.host_of[key] == host
+                and abs(at_us - one_us) < TOGETHER_US
+                and abs(other_us - off_us) <= bound_us
+            }
+            since_us = one_us - off_us
+            if len(alike) < 2 or host in found or since_us > t_us:
                 continue
             names = ", ".join(producer for _, producer in sorted(alike)[:4])
-            text = f"streams of {host} jumped together by {jump_us / 1e6:+.1f} s without a message missing: {names}"
-            found[host] = BadClock(host, one_us, jump_us, text)
+            text = f"streams of {host} jumped together by {off_us / 1e6:+.1f} s without a message missing: {names}"
+            found[host] = BadClock(host, since_us, off_us, text)
         return list(found.values())

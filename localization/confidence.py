@@ -6,7 +6,8 @@ confidence = p x (1 - lapse) x (1 - young) x (1 - 0.3 unexplained), where
   Trains of one fault are not independent, so their nats count for less than their sum;
 - lapse: how often evidence misleads that comes from one kind of source only (trains, queues, counters, tables, devices,
   health), from two, from three. Independent kinds seldom mislead in the same direction;
-  a host all of whose cards are slow may owe it to its software or settings, which places can't tell apart;
+  a host all of whose cards are slow may owe it to its software or settings, which places can't tell apart, and what
+  only trains say of a card, which loses them for no known reason, may be its cable;
 - young: ``YOUNG`` at the onset, falling with ``AGE_S``: what two seconds show may look different after ten;
 - unexplained: share of the case's ill pairs that do not depend on the component, nor do their replies.
 
@@ -23,6 +24,7 @@ from localization.actions import hits_a_part
 from localization.heaps import Heap, suspect_of
 from localization.scene import Scene
 from localization.suspects import Suspect
+from schemas.diagnosis import IssueId
 from schemas.instants import SECOND_US
 
 TEMPER = 1.5
@@ -30,6 +32,7 @@ LAPSES = (0.08, 0.03, 0.02)
 YOUNG, AGE_S = 0.15, 5.0
 LESS = 0.3
 HOST_LAPSE = 0.4
+CARD_LAPSE = 0.2
 
 
 def weigh(heaps: list[Heap], other_nats: float) -> list[float]:
@@ -39,11 +42,14 @@ def weigh(heaps: list[Heap], other_nats: float) -> list[float]:
     return [weight / total for weight in weights]
 
 
-def reliability(scene: Scene, heap: Heap, component: str) -> float:
-    """By how much evidence like the heap's can be trusted to mean what it says."""
+def reliability(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None]) -> float:
+    """By how much evidence like the heap's can be trusted to mean what it says. ``blamed``: whom it names, and why."""
+    component, issue = blamed
     lapse = LAPSES[min(len(heap.sources), len(LAPSES)) - 1]
+    if component.startswith("rnic:") and issue is None and heap.sources <= {"underlay"} and scene.case.faults:
+        lapse = CARD_LAPSE
     placed = component.startswith("host:") and heap.sources <= {"underlay"}
-    if placed and scene.case.symptom() == "high_latency" and not hits_a_part(scene, component):
+    if placed and scene.case.is_slow() and not hits_a_part(scene, component):
         lapse = HOST_LAPSE
     age_s = max(0, scene.t_us - scene.onset_us) / SECOND_US
     young = YOUNG * exp(-age_s / AGE_S)

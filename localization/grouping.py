@@ -8,7 +8,7 @@ common (the same likelihood as for loss, a pair being one packet that is slow or
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
@@ -34,6 +34,7 @@ SLOW = Modes(np.array([0.06, 0.12, 0.25, 0.5, 0.8, 0.97]), np.zeros(0))
 GROUP_NATS = 3.0
 RECENT_S = 10
 LIKE = 3.0
+CHANCE_SD = 3.0
 EARLY_US = 5 * SECOND_US
 
 
@@ -126,12 +127,21 @@ def _spreads(store: EvidenceStore, fault: Fault, anomaly: Anomaly) -> bool:
         return False
     if touches(store, fault.suspect, ends):
         return True
-    lost = anomaly.observed.loss or 0.0
-    if anomaly.symptom == "high_latency" or (fault.loss < HEAVY_LOSS and lost > LIKE * fault.loss):
+    if anomaly.symptom == "high_latency" or (fault.loss < HEAVY_LOSS and _loses_more(anomaly, fault.loss)):
         return False
     table = store.watch.routes
     pair = table.pair_index.get(ends)
     return pair is not None and store.watch.echo_chances(np.flatnonzero(table.pair == pair), fault.suspect) is not None
+
+
+def _loses_more(anomaly: Anomaly, loss: float) -> bool:
+    """Whether a pair lost clearly more than ``LIKE`` times as much would explain.
+
+    An alarm comes in a second in which by chance more was lost than usual, so ``CHANCE_SD`` deviations are allowed for.
+    """
+    lost, sent = anomaly.observed.loss or 0.0, anomaly.observed.sent or 0
+    usual = LIKE * loss * sent
+    return lost * sent > usual + CHANCE_SD * sqrt(usual) if sent else lost > LIKE * loss
 
 
 def touches(store: EvidenceStore, suspect: Suspect, ends: Ends) -> bool:

@@ -40,7 +40,7 @@ class Heap:
 
 
 def heap_up(topology: Topology, clues: list[Clue], slow: bool) -> list[Heap]:
-    """Clues by suspect and kind, the heaviest first. ``slow``: nothing is lost, the pairs are only slow."""
+    """Clues by suspect and kind, the heaviest first. ``slow``: next to nothing is lost, the pairs are slow."""
     piles: dict[tuple[str, IncidentKind], list[Clue]] = {}
     for clue in clues:
         piles.setdefault((suspect_of(topology, clue.component), clue.kind), []).append(clue)
@@ -79,7 +79,7 @@ def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]
         if whole[0].startswith("rnic:") and not slow:
             known = [key for key in known if _explains_loss(piles[key])]
         if whole[0].startswith("link:"):
-            known = [key for key in known if key[0].startswith("config:") or _warns(piles[key])]
+            known = [key for key in known if key[0].startswith("config:") or slow or _warns(piles[key])]
         if not known or not location:
             continue
         best = max(known, key=lambda key: sum(clue.nats for clue in piles[key]))

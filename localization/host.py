@@ -7,11 +7,13 @@ warning says that nothing can pass. It names the issue. That no device warned ac
 
 from __future__ import annotations
 
+from localization.cards import answers, card_clues
 from localization.cases import Clue, Outcome
 from localization.links import usage_since
 from localization.scene import BEFORE_US, Scene, in_seconds, listing
 from localization.signatures import SIGNATURES, Signature
 from localization.suspects import Suspect
+from localization.switches import QUEUES, fell_silent
 from localization.topology import Cable
 from schemas.diagnosis import Evidence, IssueId, PassTest, TracePass
 from schemas.telemetry import DeviceEvent
@@ -22,6 +24,7 @@ SHARE = 0.5
 CONTRADICTED = 0.2
 GID_NATS = 6.0
 QUEUE_NATS = 5.0
+SILENT_NATS = 5.0
 FLAP_EVENTS = 3
 
 
@@ -33,9 +36,11 @@ def host_pass(scene: Scene) -> Outcome:
     for event in _relevant(scene, touched):
         _weigh_event(scene, event, touched[event.device], (outcome, tests))
     _check_gids(scene, outcome, tests)
+    _check_switches(scene, touched, outcome, tests)
+    _check_cards(scene, outcome, tests)
     blamed = list(dict.fromkeys(clue.component for clue in outcome.clues))
     if blamed:
-        verdict, reason = "suspect", f"warnings of {listing(blamed)} fit the time and the pairs"
+        verdict, reason = "suspect", f"what {listing(blamed)} say of themselves, or no longer do, fits"
     elif "device-events" not in scene.store.seen_topics:
         verdict, reason = "inconclusive", "no device events were observed, which proves nothing"
     else:
@@ -130,7 +135,7 @@ def _is_remote(event: DeviceEvent) -> bool:
 
 
 def _other_end(scene: Scene, event: DeviceEvent, name: str) -> tuple[str | None, IssueId | None]:
-    """Who is to blame when a port complains of its peer: an RNIC that says nothing of itself is dead altogether."""
+    """Who is to blame when a port complains of its peer: an RNIC that neither says so nor answers its host is dead."""
     cable = scene.topology.by_port.get(name) or _cut_uplink(scene, name)
     if cable is None:
         return (None if scene.topology.has_several_uplinks(name) else event.device), None
@@ -139,7 +144,7 @@ def _other_end(scene: Scene, event: DeviceEvent, name: str) -> tuple[str | None,
     if not scene.topology.is_rnic(far):
         return f"port:{cable.port_of(far)}", "switch_port_down"
     told = any(e.device == f"rnic:{far}" and e.event == "port_down" for e in scene.store.events)
-    return f"rnic:{far}", "rnic_port_down" if told else "rnic_hardware_failure"
+    return f"rnic:{far}", "rnic_port_down" if told or answers(scene, far) else "rnic_hardware_failure"
 
 
 def _cut_uplink(scene: Scene, rnic: str) -> Cable | None:
@@ -185,3 +190,26 @@ def _check_gids(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None:
             outcome.clues.append(Clue(component, GID_NATS * touching, "network_fault", "gid_change", "host", text))
             ref = f"{health.producer.id}#{health.producer.seq}"
             outcome.evidence.append(Evidence(topic="agent-health", t_us=health.t_us, ref=ref, text=text))
+
+
+def _check_switches(scene: Scene, touched: dict[str, float], outcome: Outcome, tests: list[PassTest]) -> None:
+    """Switches on the pairs' way that no longer tell of their queues, though others do: one that is off can't."""
+    if scene.case.symptom() == "high_latency":
+        return
+    for part in sorted(part for part, share in touched.items() if part.startswith("switch:") and share >= SHARE):
+        stream = fell_silent(scene, part.partition(":")[2])
+        if stream is not None:
+            text = f"{part} has told nothing of its queues since {in_seconds(stream.last_us, scene.onset_us)}"
+            tests.append(PassTest(test=f"telemetry of {part}", result="silent", detail=text))
+            nats = SILENT_NATS * touched[part]
+            clue = Clue(part, nats, "network_fault", "switch_offline", "host", text, "telemetry")
+            outcome.clues.append(clue)
+            outcome.evidence.append(Evidence(topic=QUEUES, t_us=stream.last_us, ref=part, text=text))
+
+
+def _check_cards(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None:
+    """RNICs that no longer answer their own host."""
+    for clue, evidence in card_clues(scene):
+        tests.append(PassTest(test=f"card {clue.component}", result="does not answer", detail=clue.text))
+        outcome.clues.append(clue)
+        outcome.evidence.append(evidence)

@@ -61,7 +61,7 @@ def report(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission
     before, case.meant, case.firm = case.opened, meant, meant.component is not None
     steady = case.localized_us is None or case.blamed_us <= case.localized_us
     sure = meant.confidence if steady else min(meant.confidence, LIKELY)
-    action = held_back(meant.action, sure, t_us - case.blamed_us, meant.symptom == "high_latency")
+    action = held_back(meant.action, sure, t_us - case.blamed_us, case.is_slow())
     now = msgspec.structs.replace(doubted(store, meant, found), action=action)
     if before is not None and not is_material(before, now):
         return []

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from localization.cards import what_is_left
 from localization.faults import Fault, crossing_of
 from localization.likelihood import EDGE_S
 from localization.scene import Scene
 from localization.suspects import is_only_access
 from localization.topology import Topology
+from localization.watch import HEAVY_LOSS
 from schemas.diagnosis import IssueId
 from schemas.instants import SECOND_US
 
@@ -23,6 +25,7 @@ RARELY = 0.1
 TURNS = 3
 EXTREME = 0.8
 SPLIT_US = 6 * SECOND_US
+EVEN_US = 10 * SECOND_US
 LEAST_FLOWS = 2
 
 
@@ -38,14 +41,38 @@ def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
     on_access = _is_access(scene.topology, fault)
     settled = shares[EDGE_S:] or shares
     if settled and sum(share >= TOTAL for share in settled) >= MOSTLY * len(settled):
-        issue = _when_down(fault, on_access)
-        return issue, "nothing passes it at all" + ("" if issue else ", which has several possible reasons")
+        return _down(scene, fault, on_access)
     states = [share >= MOSTLY for share in shares if share >= MOSTLY or share <= RARELY]
     turns = sum(one != other for one, other in pairwise(states))
     if turns >= TURNS and len(states) >= EXTREME * len(shares) and fault.suspect.kind in ("direction", "link", "rnic"):
         flapping: IssueId = "rnic_port_flapping" if on_access else "switch_port_flapping"
         return flapping, f"it lost nearly all or next to nothing, and turned {turns} times in {len(shares)} s"
+    if _corrupts_unseen(scene, fault):
+        return "crc_error", "it loses an even share, and the checksum errors of the card at its end are not collected"
     return None, "its losses are spread evenly, which says nothing of the reason"
+
+
+def _corrupts_unseen(scene: Scene, fault: Fault) -> bool:
+    """Whether it is a link into a card that drops an even share of packets, none of them late: the fibre is left.
+
+    Where a switch receives, its port would have counted them (``_crc_errors``).
+    """
+    cable = scene.topology.cables.get(fault.suspect.name) if fault.suspect.kind == "direction" else None
+    if cable is None or not scene.topology.is_rnic(cable.far_end(fault.suspect.source) or ""):
+        return False
+    settled = scene.t_us - fault.since_us >= EVEN_US and fault.hit >= 1.0
+    late = any(anomaly.symptom == "high_latency" for anomaly in scene.case.anomalies.values())
+    return settled and not late and fault.loss < HEAVY_LOSS and "switch-queues" in scene.store.seen_topics
+
+
+def _down(scene: Scene, fault: Fault, on_access: bool) -> tuple[IssueId | None, str]:
+    """The issue of a fault that lets nothing pass."""
+    issue = _when_down(fault, on_access)
+    if issue is None and fault.suspect.kind == "rnic":
+        issue = what_is_left(scene, fault.suspect.name)
+        if issue is not None:
+            return issue, "nothing passes it, though the card answers, has its address, and no port is said to be down"
+    return issue, "nothing passes it at all" + ("" if issue else ", which has several possible reasons")
 
 
 def _split_flows(scene: Scene, fault: Fault) -> str | None:

@@ -21,6 +21,7 @@ from schemas.telemetry import AgentHealth
 from skeleton.regularity import GAPS, LEARNED
 
 RECENT_US = 30 * SECOND_US
+STEP_WAIT_US = 6 * SECOND_US
 TOLD_CONFIDENCE = 0.95
 PROBES_ONLY_S = 30.0
 PROBES_ONLY_GAPS = 20.0
@@ -89,27 +90,43 @@ def _bad_clocks(store: EvidenceStore, t_us: int) -> list[Trouble]:
     found: dict[str, Trouble] = {}
     for producer in sorted(store.clocks):
         clock, stamped_us, host = store.clocks[producer]
-        seen_us = stamped_us - round(clock.offset_us)
+        name = host or producer.removeprefix("agent:").partition("/")[0]
+        off_us = store.clock_watch.off_us(name)
+        seen_us = stamped_us - (round(clock.offset_us) if off_us is None else off_us)
         if not 0 <= t_us - seen_us < RECENT_US:
             continue
-        name = host or producer.removeprefix("agent:").partition("/")[0]
         text = f"clock of {producer} is off by {clock.offset_us:.0f} us with a bound of {clock.error_us:.0f} us"
         evidence = (Evidence(topic="agent-health", t_us=seen_us, ref=producer, text=text),)
         found.setdefault(name, Trouble("clock_bad", f"clock:{name}", seen_us, TOLD_CONFIDENCE, (), evidence, text))
-    for event in store.events:
-        if event.event == "clock_step" and t_us - event.t_us < RECENT_US:
-            name = event.device.partition(":")[2]
-            ref = f"{event.producer.id}#{event.producer.seq}"
-            evidence = (Evidence(topic="device-events", t_us=event.t_us, ref=ref, text=event.text),)
-            text = f"the clock of {name} was stepped: {event.text}"
-            found.setdefault(
-                name, Trouble("clock_bad", f"clock:{name}", event.t_us, TOLD_CONFIDENCE, (), evidence, text)
-            )
+    for name, trouble in _steps(store, t_us):
+        found.setdefault(name, trouble)
     for bad in store.clock_watch.find(t_us):
         evidence = (Evidence(topic="agent-health", t_us=bad.since_us, ref=bad.host, text=bad.text),)
         name = f"clock:{bad.host}"
         found.setdefault(bad.host, Trouble("clock_bad", name, bad.since_us, TOLD_CONFIDENCE, (), evidence, bad.text))
     return [found[name] for name in sorted(found)]
+
+
+def _steps(store: EvidenceStore, t_us: int) -> list[tuple[str, Trouble]]:
+    """Clocks of which an event says that they were stepped.
+
+    It is stamped by the very clock: when it came is known once the host's streams have jumped, which is waited for.
+    """
+    found = []
+    for event in store.events:
+        if event.event != "clock_step":
+            continue
+        name = event.device.partition(":")[2]
+        off_us = store.clock_watch.off_us(name)
+        since_us = event.t_us - (off_us or 0)
+        told_us = event.t_us + STEP_WAIT_US if off_us is None else since_us
+        if not told_us <= t_us < event.t_us + RECENT_US:
+            continue
+        ref = f"{event.producer.id}#{event.producer.seq}"
+        evidence = (Evidence(topic="device-events", t_us=event.t_us, ref=ref, text=event.text),)
+        text = f"the clock of {name} was stepped: {event.text}"
+        found.append((name, Trouble("clock_bad", f"clock:{name}", since_us, TOLD_CONFIDENCE, (), evidence, text)))
+    return found
 
 
 def _silences(store: EvidenceStore, t_us: int) -> list[Trouble]:

@@ -4,7 +4,7 @@ suspect that slow pairs have in common (``localization.grouping``), and the queu
 trains wait in, during the anomaly against before. A deep queue at the blamed place turns the fault into congestion.
 What RNICs of one host have in common is the board with its PCIe, as long as nothing speaks for software or settings.
 Nats of a fault = gain - ln(number of suspects), its posterior odds under equal priors, capped: a model is never
-surer than its assumptions.
+surer than its assumptions, nor than what is left without the strongest pair, which may be ill for a reason of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from localization.passages import reply_ports
 from localization.patterns import corrupting_links, fault_link, issue_of
 from localization.queues import QueueTest
 from localization.scene import Scene, listing
-from localization.suspects import Suspect, component_of, egress_ports, words_of
+from localization.suspects import PRIOR_NATS, Suspect, component_of, egress_ports, words_of
+from localization.switches import switches_alike
 from schemas.diagnosis import Evidence, IssueId, PassTest, TracePass, Verdict
 
 MOST_NATS = 10.0
@@ -128,7 +129,7 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
         outcome.evidence.append(
             Evidence(topic="pair-windows", t_us=scene.t_us, ref=_name(scene, fault.suspect), text=text)
         )
-        nats = min(MOST_NATS, fault.gain - log(len(watch.routes.suspects.all)))
+        nats = min(MOST_NATS, fault.gain - log(len(watch.routes.suspects.all)), fault.support)
         issue, shape = issue_of(scene, fault)
         tests.append(PassTest(test="shape", result=issue or "no issue", detail=shape))
         _blame(scene, outcome, fault.suspect, (nats, text), issue)
@@ -141,6 +142,9 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
         for rival, gain in fault.rivals:
             text = f"{words_of(scene.topology, rival)} explains the losses nearly as well"
             _blame(scene, outcome, rival, (nats - (fault.gain - gain), text), None)
+        for switch in switches_alike(scene, fault):
+            text = f"nothing else that arrives is probed through switch {switch}: it explains the losses as well"
+            _blame(scene, outcome, Suspect("switch", switch), (nats + PRIOR_NATS["switch"], text), None)
         blamed.append(words_of(scene.topology, fault.suspect))
     if not blamed and watch.runner_up is not None:
         suspect, gain, support = watch.runner_up

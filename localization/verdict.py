@@ -11,10 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from localization.actions import action_of, class_of
-from localization.cases import Clue, Outcome
+from localization.cases import Clue, Outcome, ends_of
 from localization.confidence import reliability, weigh
 from localization.heaps import Heap, heap_up, name_of
 from localization.scene import Scene, in_seconds, listing
+from localization.watch import HEAVY_LOSS
 from schemas.diagnosis import (
     Action,
     Candidate,
@@ -31,6 +32,7 @@ LEAST_SCORE = 0.5
 LEAST_NATS = 3.0
 STRONG_NATS = 5.0
 HALF = 0.5
+SLOW_SHARE = 0.5
 MOST_CANDIDATES = 5
 MOST_EVIDENCE = 12
 
@@ -59,10 +61,10 @@ class Verdict:
 def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
     """The verdict on a case."""
     clues = _withheld([clue for outcome in outcomes for clue in outcome.clues if clue.nats > 0.0])
-    heaps = heap_up(scene.topology, clues, slow=not scene.case.faults)
+    heaps = heap_up(scene.topology, clues, slow=_is_slow(scene))
     missing = sum(outcome.trace.verdict == "inconclusive" for outcome in outcomes)
     shares = weigh(heaps, OTHER_NATS + MISSING_NATS * missing)
-    trust = reliability(scene, heaps[0], name_of(heaps[0])[0]) if heaps else 1.0
+    trust = reliability(scene, heaps[0], name_of(heaps[0])) if heaps else 1.0
     trust = min(trust, HALF / shares[0]) if _contradicted(heaps) else trust
     named = [(name_of(heap), share * trust) for heap, share in zip(heaps, shares, strict=True)]
     evidence = _evidence(scene, outcomes)
@@ -84,6 +86,17 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
         action=action_of(scene, heaps[0], (component, issue), awaited),
         awaited=awaited,
     )
+
+
+def _is_slow(scene: Scene) -> bool:
+    """Whether packets are late rather than lost: nobody takes any, or few, and most ill pairs are slow as well."""
+    blamed = [fault for fault in scene.store.watch.faults if fault.suspect in scene.case.faults]
+    if not blamed:
+        return not scene.case.faults
+    members = scene.case.members()
+    slow = {ends_of(anomaly) for anomaly in members if anomaly.symptom == "high_latency"}
+    light = all(fault.loss < HEAVY_LOSS for fault in blamed)
+    return light and len(slow) > SLOW_SHARE * len({ends_of(anomaly) for anomaly in members})
 
 
 def _withheld(clues: list[Clue]) -> list[Clue]:

@@ -18,6 +18,7 @@ from schemas.folding import Emission
 from schemas.instants import SECOND_US
 from schemas.maps import Ecmp, Endpoint, EndpointMap, FabricMap, Link, Node
 from schemas.probing import ProbeResult, ProbeResults
+from schemas.reporting import ReportingGaps
 from schemas.telemetry import AgentHealth, DeviceEvent, FlowTables, QueueColumns, SwitchQueues
 from streams.local import LocalPipeline
 from streams.parameters import Parameters
@@ -229,6 +230,7 @@ TOPICS: dict[type, tuple[str, str]] = {
     SwitchQueues: ("switch-queues", "f"),
     FlowTables: ("flow-tables", "f"),
     DeviceEvent: ("device-events", "f"),
+    ReportingGaps: ("reporting-gaps", "f"),
 }
 
 

@@ -43,6 +43,20 @@ def test_streams_of_a_host_that_jump_together_betray_its_clock(jump: float) -> N
     assert bad.off_us == pytest.approx(jump * SECOND_US, abs=1000)
 
 
+@pytest.mark.parametrize(("back", "lies"), [(None, ["h1"]), (18, [])])
+def test_a_clock_lies_until_it_has_jumped_back(back: int | None, lies: list[str]) -> None:
+    watch = ClockWatch()
+    for seq in range(1, 25):
+        off = -3.0 if seq >= 8 and (back is None or seq < back) else 0.0
+        for agent in ("h1-a", "h1-b"):
+            beat(watch, "h1", agent, seq, 5.0 * seq + off)
+        watch.trim(after(5.0 * seq))
+        if 9 <= seq < 18:
+            (bad,) = watch.find(after(5.0 * seq))
+            assert bad.since_us == after(40.0), "its first stamp was three seconds too early"
+    assert hosts(watch, 121.0) == lies
+
+
 def test_one_agent_that_halts_is_no_clock() -> None:
     assert hosts(beats({"h1-a": 3.0}), 62.0) == []
 

@@ -1,0 +1,55 @@
+"""Could it be a switch that nothing else is probed through? What trains can't tell apart, and what a dead switch no
+longer says.
+
+An RNIC, or a link, whose switch carries no other probed traffic, or none that arrives, loses the same trains as that
+switch. The search takes the likelier one; the switch stays a candidate, its greater rarity against it, and what it
+says of itself, or no longer says, can decide. A switch that is off sends no telemetry: its stream of queue depths falls
+silent while other switches' go on.
+"""
+
+from __future__ import annotations
+
+from localization.faults import Fault
+from localization.links import usage_since
+from localization.producers import Stream
+from localization.scene import Scene
+from localization.suspects import Suspect
+from schemas.instants import SECOND_US
+
+QUEUES = "switch-queues"
+DEAD = 0.9
+EARLY_US = 5 * SECOND_US
+MOST = 0.5
+
+
+def switches_alike(scene: Scene, fault: Fault) -> list[str]:
+    """Switches next to a blamed RNIC or link through which nobody else's packets pass."""
+    topology = scene.topology
+    if fault.suspect.kind == "rnic":
+        cables = topology.neighbours.get(fault.suspect.name, [])
+    else:
+        cables = [topology.cables[fault.suspect.name]] if fault.suspect.name in topology.cables else []
+    ends = [{node for node in (cable.node_a, cable.node_b) if not topology.is_rnic(node)} for cable in cables]
+    shared = set.intersection(*ends) if ends else set()
+    return [switch for switch in sorted(shared) if _is_alike(scene, fault, switch)]
+
+
+def _is_alike(scene: Scene, fault: Fault, switch: str) -> bool:
+    """Whether what crosses a switch and not the suspect is nothing, or next to nothing of it arrives."""
+    table = scene.store.watch.routes
+    own, whole = table.suspects.index.get(fault.suspect), table.suspects.index.get(Suspect("switch", switch))
+    if own is None or whole is None:
+        return False
+    usage = usage_since(scene.store.watch, fault.since_us)
+    mine = set(table.crossing(usage.route, own).tolist())
+    others = [at for at in table.crossing(usage.route, whole).tolist() if at not in mine]
+    sent, lost = sum(int(usage.sent[at]) for at in others), sum(int(usage.lost[at]) for at in others)
+    return lost >= DEAD * sent
+
+
+def fell_silent(scene: Scene, switch: str) -> Stream | None:
+    """The stream of a switch's queues, if it fell silent around the onset while most others go on."""
+    streams = [(key, s) for key, s in scene.store.producers.streams.items() if key[0] == QUEUES]
+    silent = [s for _, s in streams if s.regularity.is_silent(scene.t_us)]
+    mine = [s for s in silent if s.subject == switch and s.last_us >= scene.onset_us - EARLY_US]
+    return mine[0] if mine and len(silent) <= MOST * len(streams) else None
