@@ -84,7 +84,6 @@ def test_a_card_that_no_longer_answers_its_host_is_dead(said: list[Message], iss
 
 
 def test_a_far_port_that_complains_means_the_cards_port_if_the_card_answers() -> None:
-    warned = [event(31.0, f"port:{LEAF}/d1", "port_down", fault="remote")]
     port = next(
         link.a if link.a.startswith(LEAF) else link.b for link in fabric_map().links if "h7/mlx5_0" in link.a + link.b
     )
