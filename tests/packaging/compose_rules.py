@@ -65,7 +65,7 @@ def _waits(service: Json, services: dict[str, Json]) -> Iterator[str]:
 def _volumes(service: Json, declared: Json, checkout: Path) -> Iterator[str]:
     for volume in service.get("volumes", ()):
         source = str(volume).partition(":")[0]
-        if source.startswith("."):
+        if source.startswith((".", "/")):
             if not (checkout / source).exists():
                 yield f"mounts {source}, which does not exist"
         elif source not in declared:
