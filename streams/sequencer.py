@@ -11,7 +11,8 @@ from the next second on, before everything else of that second, and says so: its
 beginning, so that no engine concludes anything about the past from it.
 
 Who is late, or comes more than ``EARLY_US`` before its time, is named with the next second: an engine can't see what is
-left out, and that a machine's messages all stray is how a clock that lies betrays itself.
+left out, and that a machine's messages all stray is how a clock that lies betrays itself. Where ticks were missing
+(their worker was killed, Kafka was away) nobody is early who would not have been if they had come.
 
 Re-delivery is recognised by (topic, producer id, boot, seq), kept ``SEEN_US`` behind the released time. A repeated
 number with *other* content is not a re-delivery but a broken producer, and refused; of the two the one that came first
@@ -139,6 +140,8 @@ class Sequencer:
 
         ``now_us``: the time that has come, where it is known.
         """
+        if now_us is not None and self.now_us is not None:
+            self._pardon(now_us - self.now_us - SECOND_US)
         self.now_us = now_us
         if self.released_us is None or self.resting:
             first = self._begin(until_us)
@@ -150,6 +153,12 @@ class Sequencer:
             yield TimeReached(second, self._take_strays())
             if second % FORGET_EVERY_US == 0:
                 self._forget(second - SEEN_US)
+
+    def _pardon(self, missed_us: int) -> None:
+        """Ticks were missing for so long: what seemed to come before its time by less than that did not."""
+        if missed_us > 0:
+            allowed = range(1, EARLY_US + missed_us + 1)
+            self.strays = {name: lead_us for name, lead_us in self.strays.items() if lead_us not in allowed}
 
     def _take_strays(self) -> tuple[Stray, ...]:
         found = tuple(Stray(*name, self.strays[name]) for name in sorted(self.strays))

@@ -209,3 +209,13 @@ def test_who_is_late_or_before_its_time_is_named_with_the_next_second() -> None:
         [("agent:ahead", 7_000_000), ("agent:late", -6_500_000)],
         [],
     ]
+
+
+@pytest.mark.parametrize(("seconds", "early"), [(11, []), (30, []), (44, [34_000_000])])
+def test_who_seemed_early_while_no_tick_came_was_not(seconds: int, early: list[int]) -> None:
+    sequencer = Sequencer()
+    sequencer.admit("device-events", device_event(1, 1))
+    assert list(sequencer.release(at(4), at(10)))
+    sequencer.admit("device-events", device_event(seconds, 2))  # the next tick comes after half a minute
+    (first, *_) = [event.strays for event in sequencer.release(at(34), at(40)) if isinstance(event, TimeReached)]
+    assert [each.lead_us for each in first] == early
