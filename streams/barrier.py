@@ -7,6 +7,8 @@ topics up to the offsets that these ticks name. So it does not matter in which o
 Ticks come again after a crash, and several clocks may tick: what is not later than the last tick handled (of the clock)
 or the last one noted (of a source) is ignored. A source that skips a second, because its clock ticks got lost, is
 covered by its next one: having come to a later instant it has come to the earlier one as well.
+
+An offset that a log will not come to, because its end was lost, is waived: nothing is waited for there any more.
 """
 
 from __future__ import annotations
@@ -49,6 +51,7 @@ class Barrier:
         self.handled = handled
         self._queues: dict[str, deque[Noted]] = {source: deque() for source in (CLOCK, *upstream)}
         self._noted = dict.fromkeys(self._queues, handled)
+        self._waived: dict[str, frozenset[int]] = {}
 
     def listens_to(self, source: str) -> bool:
         """Whether ticks of ``source`` matter here."""
@@ -64,7 +67,7 @@ class Barrier:
     def due(self, positions: Mapping[str, int]) -> Tick | None:
         """The clock's tick to act upon now; None = none, or something that was sent before it has not been read."""
         ticks = self._together()
-        if ticks is None or any(_missing(tick, positions) for tick in ticks):
+        if ticks is None or any(self._missing(tick, positions) for tick in ticks):
             return None
         return ticks[0]
 
@@ -72,9 +75,14 @@ class Barrier:
         """Topics that the next tick waits for, with the offset that must be reached; empty = it waits for no topic."""
         missing: dict[str, int] = {}
         for tick in self._together() or ():
-            for topic, offset in _missing(tick, positions).items():
+            for topic, offset in self._missing(tick, positions).items():
                 missing[topic] = max(offset, missing.get(topic, 0))
         return missing
+
+    def waive(self, topic: str, end: int) -> None:
+        """The log of ``topic`` ends at ``end``: what the noted ticks name beyond that is not waited for."""
+        named = {noted.tick.offsets.get(topic, 0) for queue in self._queues.values() for noted in queue}
+        self._waived[topic] = frozenset(offset for offset in named if offset > end)
 
     def passed(self, tick: Tick) -> None:
         """The tick has been acted upon: it and what came before it is done."""
@@ -86,6 +94,13 @@ class Barrier:
     def oldest_offset(self) -> int | None:
         """The lowest offset of the ticks that are not done; None = all are."""
         return min((noted.offset for queue in self._queues.values() for noted in queue), default=None)
+
+    def _missing(self, tick: Tick, positions: Mapping[str, int]) -> dict[str, int]:
+        return {
+            topic: offset
+            for topic, offset in tick.offsets.items()
+            if positions.get(topic, offset) < offset and offset not in self._waived.get(topic, ())
+        }
 
     def _together(self) -> list[Tick] | None:
         """The next tick of the clock and each source's ticks up to the first not before it; None = one has not come."""
@@ -102,7 +117,3 @@ class Barrier:
                 if moment_of(noted.tick) >= moment:
                     break
         return ticks
-
-
-def _missing(tick: Tick, positions: Mapping[str, int]) -> dict[str, int]:
-    return {topic: offset for topic, offset in tick.offsets.items() if positions.get(topic, offset) < offset}

@@ -124,5 +124,14 @@ async def beginnings(app: faust.App, prefix: str, spots: Iterable[Spot]) -> dict
     return {spot: found[tp] for tp, spot in wanted.items()}
 
 
+async def ends(app: faust.App, prefix: str, spots: Iterable[Spot]) -> dict[Spot, int]:
+    """Where each partition's log ends, or less (see ``FaustShelf.put``)."""
+    wanted = {TP(prefix + topic, number): (topic, number) for topic, number in spots}
+    if not wanted:
+        return {}
+    found = await app.consumer.highwaters(*wanted)
+    return {spot: found[tp] for tp, spot in wanted.items()}
+
+
 def _by_tp(prefix: str, offsets: Mapping[Spot, int]) -> dict[TP, int]:
     return {TP(prefix + topic, number): offset for (topic, number), offset in offsets.items()}

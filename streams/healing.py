@@ -6,6 +6,10 @@ nothing behind a hole is accepted before the broker has been asked, by a client 
 record in the hole, the consumer is sent back to it; if not, the hole is passed over.
 
 A hole at the end of a topic shows only in time that stands still, so that is looked into as well.
+
+A log that is shorter than what was read of it is another one: somebody has deleted the topic and made it again, or the
+broker has lost its end. Its numbers mean something else then, and a worker that kept counting would pass over all that
+comes, so it says so and ends; started again it reads the new log from its beginning (``Worker.restore``).
 """
 
 from __future__ import annotations
@@ -27,6 +31,10 @@ log = logging.getLogger(__name__)
 
 AGAIN_S = 1.0
 PATIENCE_S = 10.0
+
+
+class AnotherLogError(RuntimeError):
+    """A topic began anew; the text says which. What no checkpoint holds of the old log is lost."""
 
 
 class Scout:
@@ -93,6 +101,8 @@ class Healer:
         found, exists = await self._look(spot, expected)
         if found is None:
             return
+        if exists and found < expected:
+            raise _another_log(spot, expected)
         if found > expected:
             runner.skip(topic, found)
             return
@@ -107,14 +117,34 @@ class Healer:
             found, exists = await self._look(spot, expected)
             if found is None:
                 continue
+            if exists and found < expected:
+                raise _another_log(spot, expected)
             if exists and found == expected:
                 log.warning("%s: %s is read again from offset %d on", runner.post.source, topic, expected)
                 await self._app.consumer.seek(TP(self._prefix + topic, spot[1]), expected)
                 continue
-            beyond = found if exists else needed
-            if beyond > expected:
-                log.warning("%s: %s has nothing from %d to %d", runner.post.source, topic, expected, beyond)
-                runner.skip(topic, beyond)
+            log.warning("%s: %s has nothing from %d to %d", runner.post.source, topic, expected, needed)
+            if exists:
+                runner.skip(topic, found)
+            else:
+                runner.waive(topic)
+
+    async def look_back(self, runner: PartitionRunner, topic: str) -> None:
+        """A record came that lies before the one that came last: is it a log that began anew?
+
+        Raises:
+            AnotherLogError: it is.
+        """
+        spot, expected = (topic, runner.post.partition), runner.expects(topic)
+        if not self._asked_lately(spot, expected):
+            found, exists = await self._look(spot, expected)
+            if found is not None and exists and found < expected:
+                raise _another_log(spot, expected)
+
+    async def find_beginning(self, spot: Spot, position: int) -> int | None:
+        """Where the log begins if it is shorter than ``position``, up to which it was read; None: it is not."""
+        found, exists = await self._look(spot, position)
+        return found if found is not None and exists and found < position else None
 
     def _asked_lately(self, spot: Spot, expected: int) -> bool:
         """Records behind the hole go on coming for a while; they need not be asked about one by one."""
@@ -130,3 +160,10 @@ class Healer:
         except (KafkaException, TimeoutError) as error:
             log.warning("can't look for %s, partition %d, at %d: %s", *spot, expected, error)
             return None, False
+
+
+def _another_log(spot: Spot, expected: int) -> AnotherLogError:
+    return AnotherLogError(
+        f"topic {spot[0]}, partition {spot[1]}, began anew: it was read up to offset {expected} and is shorter now; "
+        "what no checkpoint holds of it is lost"
+    )

@@ -45,6 +45,11 @@ class OffsetLedger:
         """The lowest offset of ``topic`` that is still needed."""
         return min(self._held[topic].values(), default=self.positions[topic])
 
+    def begin_again(self, topic: str, position: int) -> None:
+        """The topic has another log, which begins at ``position``."""
+        self.positions[topic] = position
+        self._held[topic].clear()
+
     def skip(self, topic: str, position: int) -> None:
         """What lies below ``position`` does not exist any more."""
         self.positions[topic] = max(self.positions[topic], position)

@@ -125,6 +125,18 @@ class PartitionRunner:
         else:
             self.inbox.ledger.skip(topic, offset)
 
+    def waive(self, topic: str) -> None:
+        """There is no more of ``topic`` than what was read, whatever ticks say."""
+        self.barrier.waive(topic, self.expects(topic))
+
+    def begin_again(self, topic: str, offset: int) -> dict[str, int]:
+        """After ``restore``, returns the same: the log of ``topic`` is not the one that was read, and begins here."""
+        if topic == TICKS:
+            self._tick_position = offset
+        else:
+            self.inbox.ledger.begin_again(topic, offset)
+        return self._safe()
+
     def missing(self) -> dict[str, int]:
         """What time waits for: topics with the offsets that must be reached, or the next record of the ticks."""
         return self.barrier.missing(self.inbox.ledger.positions) or {TICKS: self._tick_position}
@@ -192,9 +204,12 @@ class PartitionRunner:
         sent = [
             (emission.topic, await self.effects.outbox.send(_outgoing(emission, tick.t_us))) for emission in emissions
         ]
+        ends: dict[tuple[int, str], int] = {}
         for topic, written in sent:
             partition, offset = await written
-            self._written[partition][topic] = max(offset + 1, self._written[partition].get(topic, 0))
+            ends[partition, topic] = max(offset + 1, ends.get((partition, topic), 0))
+        for (partition, topic), end in ends.items():  # lower than the one before where a log has begun anew
+            self._written[partition][topic] = end
 
     async def _pass_on(self, tick: Tick) -> None:
         self._check_mine()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import faust
@@ -18,11 +18,11 @@ from schemas.codec import BadRecord, decode
 from schemas.control import Tick
 from streams.barrier import CLOCK
 from streams.dead_letters import DeadLetterRate
-from streams.faust_ports import FaustOutbox, FaustShelf, beginnings, commit, record_of, rewind
+from streams.faust_ports import FaustOutbox, FaustShelf, beginnings, commit, ends, record_of, rewind
 from streams.faust_transport import records_in
 from streams.fold import StageFold
-from streams.healing import Healer
-from streams.offsets import SharedOffsets
+from streams.healing import AnotherLogError, Healer
+from streams.offsets import SharedOffsets, Spot
 from streams.records import Record
 from streams.runner import TICKS, Effects, PartitionRunner, Revoked
 from streams.setup import WorkerSetup
@@ -51,6 +51,7 @@ class Worker:
         self.runners: dict[tuple[str, int], PartitionRunner] = {}
         self.healer = Healer(app, setup)
         self._waiting: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
+        self._reached: dict[tuple[PartitionRunner, str], int] = {}
         self._prefix_length = len(setup.prefix)
         posts = [pipeline.post(stage, 0) for stage in setup.stages]
         self._sources = {CLOCK.encode(), *(source.encode() for post in posts for source in post.upstream)}
@@ -88,9 +89,21 @@ class Worker:
 
     async def _is_next(self, runner: PartitionRunner, record: Record) -> bool:
         """Whether nothing that exists is missing before this record; what is ignored now will be read again."""
+        place = runner, record.topic
         if record.offset > runner.expects(record.topic):
-            await self.healer.close_hole(runner, record.topic)
+            await self._ask(self.healer.close_hole(*place))
+        elif record.offset <= self._reached.get(place, -1):
+            await self._ask(self.healer.look_back(*place))
+        self._reached[place] = record.offset
         return record.offset <= runner.expects(record.topic)
+
+    async def _ask(self, question: Awaitable[None]) -> None:
+        """Lets the healer look; a log that is another one ends the worker."""
+        try:
+            await question
+        except AnotherLogError as error:
+            await self.app.crash(error)
+            raise
 
     async def look_after(self) -> None:
         """Looks into partitions whose time has stood still since the last call."""
@@ -99,7 +112,7 @@ class Worker:
             missing = runner.missing()
             waiting[place] = [(topic, needed, runner.expects(topic)) for topic, needed in missing.items()]
             if waiting[place] == self._waiting.get(place):
-                await self.healer.look_into(runner, missing)
+                await self._ask(self.healer.look_into(runner, missing))
                 await self._proceed(runner)
         self._waiting = waiting
 
@@ -131,13 +144,31 @@ class Worker:
         prefix = self.setup.prefix
         assigned = sorted(tp.partition for tp in self.app.consumer.assignment() if tp.topic == prefix + TICKS)
         topics = {TICKS, *(topic for stage in self.setup.stages for topic in self.pipeline.stages[stage].inputs)}
-        earliest = await beginnings(self.app, prefix, [(topic, number) for topic in topics for number in assigned])
+        spots = [(topic, number) for topic in topics for number in assigned]
+        earliest = await beginnings(self.app, prefix, spots)
         for stage in self.setup.stages:
             for number in assigned:
                 here = {topic: offset for (topic, other), offset in earliest.items() if other == number}
                 self._restore(stage, number, here)
-        await rewind(self.app, prefix, self.offsets.take())
+        await self._follow_new_logs(await ends(self.app, prefix, spots))
+        sought = self.offsets.take()
+        await rewind(self.app, prefix, sought)
+        for (_, number), runner in self.runners.items():
+            for topic in (*runner.post.topics, TICKS):
+                self._reached[runner, topic] = sought[topic, number] - 1
         log.info("at work on partitions %s of %s", assigned, ", ".join(self.setup.stages))
+
+    async def _follow_new_logs(self, last: Mapping[Spot, int]) -> None:
+        """What the states know of logs that are gone does not hold for those that have their names now."""
+        for (stage, number), runner in self.runners.items():
+            for topic in (*runner.post.topics, TICKS):
+                position = runner.expects(topic)
+                if position <= last[topic, number]:
+                    continue
+                begins = await self.healer.find_beginning((topic, number), position)
+                if begins is not None:
+                    log.error("%s: %s began anew, it is read from offset %d on", runner.post.source, topic, begins)
+                    self.offsets.let_go(stage, number, runner.begin_again(topic, begins))
 
     def _restore(self, stage: str, partition: int, earliest: Mapping[str, int]) -> None:
         post = self.pipeline.post(stage, partition)
@@ -151,6 +182,7 @@ class Worker:
         for runner in self.runners.values():
             runner.revoked = True
         self.runners.clear()
+        self._reached.clear()
         self.offsets.forget()
 
     async def commit(self) -> None:

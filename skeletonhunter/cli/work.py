@@ -29,6 +29,7 @@ def work(
     from skeletonhunter.working import worker_setup
     from streams.app import StoreError
     from streams.dead_letters import TooManyDeadLettersError
+    from streams.healing import AnotherLogError
     from streams.serving import serve
     from streams.topic_admin import TopicError
 
@@ -44,5 +45,5 @@ def work(
         start = Start("work")
         with exposed(settings.metrics.address, lambda: worker_readings(start, workers)):
             serve(worker_setup(settings), watch=workers.append)
-    except (SettingsError, AddressError, StoreError, TopicError, TooManyDeadLettersError) as error:
+    except (SettingsError, AddressError, StoreError, TopicError, TooManyDeadLettersError, AnotherLogError) as error:
         raise InputError(str(error)) from error

@@ -13,19 +13,23 @@ import msgspec
 import pytest
 from confluent_kafka import Producer
 
+from schemas.control import Tick
 from skeletonhunter.settings import Settings
 from skeletonhunter.working import topic_admin, worker_setup
+from streams.barrier import CLOCK
 from streams.fold import StageFold
-from streams.healing import Healer, Scout
+from streams.healing import AnotherLogError, Healer, Scout
 from streams.runner import Effects, PartitionRunner
 from streams.setup import WorkerSetup
 from streams.topic_admin import plan_topics
 from streams.topology import pipeline
-from tests.kafka_bench import kafka_settings
+from tests.kafka_bench import EMBEDDED, kafka_settings
 from tests.toy_pipeline import TOYS
 from tests.toys import PARAMETERS
 
 pytestmark = pytest.mark.kafka
+
+beyond_the_end = pytest.mark.skipif(EMBEDDED, reason="the embedded broker does not answer beyond the end of a log")
 
 TOPIC = "job-progress"
 RECORDS = 5
@@ -98,7 +102,42 @@ def test_time_that_waits_for_what_is_there_lets_it_be_read_again(setup: WorkerSe
 
 
 def test_time_that_waits_for_what_does_not_exist_goes_on(setup: WorkerSetup) -> None:
+    """And what is written there later is not passed over."""
     app, runner = AppWithConsumer(), runner_at(RECORDS)
-    asyncio.run(Healer(cast(faust.App, app), setup).look_into(runner, {TOPIC: RECORDS + 3}))
+    runner.note(Tick(t_us=1_000_000, source=CLOCK, offsets={TOPIC: RECORDS + 3}), 0)
+    assert runner.missing() == {TOPIC: RECORDS + 3}
+    asyncio.run(Healer(cast(faust.App, app), setup).look_into(runner, runner.missing()))
     assert not app.consumer.seeks
-    assert runner.expects(TOPIC) == RECORDS + 3
+    assert TOPIC not in runner.missing()
+    assert runner.expects(TOPIC) == RECORDS
+
+
+@beyond_the_end
+def test_a_log_that_began_anew_is_noticed_by_a_record_before_the_last_one(setup: WorkerSetup) -> None:
+    app, runner = AppWithConsumer(), runner_at(RECORDS + 20)
+    with pytest.raises(AnotherLogError, match=f"{TOPIC}, partition 0, began anew: it was read up to offset 25 and is"):
+        asyncio.run(Healer(cast(faust.App, app), setup).look_back(runner, TOPIC))
+
+
+@beyond_the_end
+def test_a_log_that_began_anew_is_noticed_by_time_that_stands_still(setup: WorkerSetup) -> None:
+    app, runner = AppWithConsumer(), runner_at(RECORDS + 20)
+    with pytest.raises(AnotherLogError, match="began anew"):
+        asyncio.run(Healer(cast(faust.App, app), setup).look_into(runner, {TOPIC: RECORDS + 30}))
+
+
+@pytest.mark.parametrize("position", [0, 2, RECORDS])
+def test_a_log_in_which_somebody_has_gone_back_is_the_same(setup: WorkerSetup, position: int) -> None:
+    app, runner = AppWithConsumer(), runner_at(position)
+    asyncio.run(Healer(cast(faust.App, app), setup).look_back(runner, TOPIC))
+    assert runner.expects(TOPIC) == position
+
+
+@pytest.mark.parametrize(
+    ("position", "beginning"), [(RECORDS, None), (2, None), pytest.param(RECORDS + 20, 0, marks=beyond_the_end)]
+)
+def test_a_worker_that_starts_finds_the_beginning_of_a_new_log(
+    setup: WorkerSetup, position: int, beginning: int | None
+) -> None:
+    healer = Healer(cast(faust.App, AppWithConsumer()), setup)
+    assert asyncio.run(healer.find_beginning((TOPIC, 0), position)) == beginning

@@ -104,3 +104,18 @@ def test_it_listens_to_the_clock_and_its_sources_only() -> None:
     barrier = Barrier(("a/0",), BEGINNING)
     assert barrier.listens_to("clock") and barrier.listens_to("a/0")
     assert not barrier.listens_to("b/0")
+
+
+def test_what_a_log_will_not_come_to_is_not_waited_for_but_what_comes_in_its_place_is() -> None:
+    barrier = Barrier(("a/0",))
+    for second in (1, 2):
+        barrier.note(tick(second, raw=10 + second), second)
+        barrier.note(tick(second, "a/0"), second)
+    barrier.waive("raw", 0)
+    assert barrier.missing({"raw": 0}) == {}
+    assert barrier.due({"raw": 0}) == tick(1, raw=11)
+    barrier.passed(tick(2))
+    barrier.note(tick(3, raw=4), 5)
+    barrier.note(tick(3, "a/0"), 5)
+    assert barrier.due({"raw": 3}) is None
+    assert barrier.due({"raw": 4}) == tick(3, raw=4)
