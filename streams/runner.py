@@ -225,7 +225,7 @@ class PartitionRunner:
         await self._settle()
         self._check_mine()
         safe = self._safe()
-        mark = Mark(moment_of(tick), safe, dict(self._written), self.checkpoint.shape)
+        mark = Mark(moment_of(tick), safe, dict(self._written), self.checkpoint.shape, self.checkpoint.begins)
         rows = self.checkpoint.rows(self.fold.snapshots(), mark)
         await self.effects.shelf.put(self.post.partition, rows)
         self.fold.written()

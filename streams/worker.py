@@ -36,6 +36,7 @@ class Worker:
 
     def __init__(self, app: faust.App, table: Any, setup: WorkerSetup, pipeline: Pipeline) -> None:
         self.app = app
+        self.changelog = table.changelog_topic_name.removeprefix(setup.prefix)
         self.setup = setup
         self.pipeline = pipeline
         self.offsets = SharedOffsets()
@@ -145,7 +146,8 @@ class Worker:
         assigned = sorted(tp.partition for tp in self.app.consumer.assignment() if tp.topic == prefix + TICKS)
         topics = {TICKS, *(topic for stage in self.setup.stages for topic in self.pipeline.stages[stage].inputs)}
         spots = [(topic, number) for topic in topics for number in assigned]
-        earliest = await beginnings(self.app, prefix, spots)
+        changelog = [(self.changelog, number) for number in assigned]
+        earliest = await beginnings(self.app, prefix, [*spots, *changelog])
         for stage in self.setup.stages:
             for number in assigned:
                 here = {topic: offset for (topic, other), offset in earliest.items() if other == number}
@@ -174,6 +176,7 @@ class Worker:
         post = self.pipeline.post(stage, partition)
         fold = StageFold(post.stage, self.setup.parameters)
         runner = PartitionRunner(post, fold, self.effects, self.setup.checkpoint_s, self.setup.max_message_bytes)
+        runner.checkpoint.begins = earliest[self.changelog]
         self.offsets.let_go(stage, partition, runner.restore(earliest))
         self.runners[stage, partition] = runner
 

@@ -136,3 +136,11 @@ def test_other_parameters_and_other_fields_are_another_shape(monkeypatch: pytest
     monkeypatch.undo()
     shapes._classes.cache_clear()
     assert shape_of(usual) == before
+
+
+def test_a_state_whose_changelog_was_cut_off_is_not_taken_up() -> None:
+    rows = kept({}, Checkpoint("s", 0).rows(iter(states(0).items()), mark(7)))
+    with pytest.raises(DamagedError, match="the changelog began at offset 0 and begins at 40 now"):
+        Checkpoint("s", 0, begins=40).read(rows)
+    begun = replace(mark(7), begins=40)
+    assert Checkpoint("s", 0, begins=40).read(kept({}, Checkpoint("s", 0).rows(iter(()), begun))) == (begun, {})
