@@ -123,11 +123,10 @@ class Healer:
                 log.warning("%s: %s is read again from offset %d on", runner.post.source, topic, expected)
                 await self._app.consumer.seek(TP(self._prefix + topic, spot[1]), expected)
                 continue
-            log.warning("%s: %s has nothing from %d to %d", runner.post.source, topic, expected, needed)
-            if exists:
-                runner.skip(topic, found)
-            else:
-                runner.waive(topic)
+            beyond = found if exists else needed
+            if beyond > expected:
+                log.warning("%s: %s has nothing from %d to %d", runner.post.source, topic, expected, beyond)
+                runner.skip(topic, beyond) if exists else runner.waive(topic)
 
     async def look_back(self, runner: PartitionRunner, topic: str) -> None:
         """A record came that lies before the one that came last: is it a log that began anew?
