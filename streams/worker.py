@@ -90,13 +90,16 @@ class Worker:
 
     async def _is_next(self, runner: PartitionRunner, record: Record) -> bool:
         """Whether nothing that exists is missing before this record; what is ignored now will be read again."""
-        place = runner, record.topic
+        await self._look_back(runner, record.topic, record.offset, record.offset)
         if record.offset > runner.expects(record.topic):
-            await self._ask(self.healer.close_hole(*place))
-        elif record.offset <= self._reached.get(place, -1):
-            await self._ask(self.healer.look_back(*place))
-        self._reached[place] = record.offset
+            await self._ask(self.healer.close_hole(runner, record.topic))
         return record.offset <= runner.expects(record.topic)
+
+    async def _look_back(self, runner: PartitionRunner, topic: str, first: int, last: int) -> None:
+        """Records came: if they lie before others that had come, has the log begun anew?"""
+        if first <= self._reached.get((runner, topic), -1):
+            await self._ask(self.healer.look_back(runner, topic))
+        self._reached[runner, topic] = last
 
     async def _ask(self, question: Awaitable[None]) -> None:
         """Lets the healer look; a log that is another one ends the worker."""
