@@ -63,6 +63,7 @@ class Worker:
         topic, records = self._records(message)
         if runner is None:
             return
+        await self._look_back(runner, records)
         for record in records:
             if record.offset <= runner.expects(topic) or await self._is_next(runner, record):
                 runner.inbox.receive(record)
@@ -72,16 +73,21 @@ class Worker:
     async def take_tick(self, message: Any) -> None:
         """Hands ticks to the runners of their partition."""
         _, records = self._records(message)
+        for runner in self._runners_of(message.partition):
+            await self._look_back(runner, records)
         for record in records:
             tick = self._tick(record)
-            for stage in self.setup.stages:
-                runner = self.runners.get((stage, message.partition))
-                if runner is not None and await self._is_next(runner, record):
+            for runner in self._runners_of(message.partition):
+                if await self._is_next(runner, record):
                     runner.note(tick, record.offset)
-        for stage in self.setup.stages:
-            runner = self.runners.get((stage, message.partition))
-            if runner is not None and runner.is_due():
+        for runner in self._runners_of(message.partition):
+            if runner.is_due():
                 await self._proceed(runner)
+
+    def _runners_of(self, partition: int) -> list[PartitionRunner]:
+        """The runners of a partition, of all stages, as they are now."""
+        places = [(stage, partition) for stage in self.setup.stages]
+        return [self.runners[place] for place in places if place in self.runners]
 
     def _records(self, message: Any) -> tuple[str, list[Record]]:
         topic, records = message.topic[self._prefix_length :], records_in(message)
@@ -90,16 +96,16 @@ class Worker:
 
     async def _is_next(self, runner: PartitionRunner, record: Record) -> bool:
         """Whether nothing that exists is missing before this record; what is ignored now will be read again."""
-        await self._look_back(runner, record.topic, record.offset, record.offset)
         if record.offset > runner.expects(record.topic):
             await self._ask(self.healer.close_hole(runner, record.topic))
         return record.offset <= runner.expects(record.topic)
 
-    async def _look_back(self, runner: PartitionRunner, topic: str, first: int, last: int) -> None:
-        """Records came: if they lie before others that had come, has the log begun anew?"""
-        if first <= self._reached.get((runner, topic), -1):
-            await self._ask(self.healer.look_back(runner, topic))
-        self._reached[runner, topic] = last
+    async def _look_back(self, runner: PartitionRunner, records: list[Record]) -> None:
+        """Records of a topic came: if they lie before others that had come, has its log begun anew?"""
+        place = runner, records[0].topic
+        if records[0].offset <= self._reached.get(place, -1):
+            await self._ask(self.healer.look_back(*place))
+        self._reached[place] = records[-1].offset
 
     async def _ask(self, question: Awaitable[None]) -> None:
         """Lets the healer look; a log that is another one ends the worker."""
