@@ -143,7 +143,10 @@ class Healer:
     async def find_beginning(self, spot: Spot, position: int) -> int | None:
         """Where the log begins if it is shorter than ``position``, up to which it was read; None: it is not."""
         found, exists = await self._look(spot, position)
-        return found if found is not None and exists and found < position else None
+        if found is None or exists:
+            return found if found is not None and found < position else None
+        found, exists = await self._look(spot, 0)  # nothing there: a log that is empty from its beginning on?
+        return 0 if found == 0 and not exists else None
 
     def _asked_lately(self, spot: Spot, expected: int) -> bool:
         """Records behind the hole go on coming for a while; they need not be asked about one by one."""

@@ -21,7 +21,7 @@ from streams.fold import StageFold
 from streams.healing import AnotherLogError, Healer, Scout
 from streams.runner import Effects, PartitionRunner
 from streams.setup import WorkerSetup
-from streams.topic_admin import plan_topics
+from streams.topic_admin import TopicAdmin, plan_topics
 from streams.topology import pipeline
 from tests.kafka_bench import EMBEDDED, kafka_settings
 from tests.toy_pipeline import TOYS
@@ -141,3 +141,11 @@ def test_a_worker_that_starts_finds_the_beginning_of_a_new_log(
 ) -> None:
     healer = Healer(cast(faust.App, AppWithConsumer()), setup)
     assert asyncio.run(healer.find_beginning((TOPIC, 0), position)) == beginning
+
+
+@beyond_the_end
+def test_a_new_log_that_is_empty_begins_where_all_begin(setup: WorkerSetup) -> None:
+    admin = TopicAdmin(",".join(setup.brokers), setup.prefix, {})
+    admin.ensure([plan for plan in plan_topics(1_000_000) if plan.name == "anomalies"], 1, 1)
+    healer = Healer(cast(faust.App, AppWithConsumer()), setup)
+    assert asyncio.run(healer.find_beginning(("anomalies", 0), 3)) == 0
