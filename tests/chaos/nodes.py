@@ -30,10 +30,15 @@ class Node:
         self._child: Child | None = None
         self.start()
 
+    def launch(self) -> Child:
+        """Starts it."""
+        with self._log.open("ab") as output:
+            self._child = Child(self._command, output)
+        return self._child
+
     def start(self) -> None:
         """Starts it and waits until it answers."""
-        with self._log.open("ab") as output:
-            child = self._child = Child(self._command, output)
+        child = self.launch()
         ends_s = time.monotonic() + START_S
         while True:
             try:

@@ -96,6 +96,12 @@ def _in_clickhouse(settings: Settings) -> tuple[list[tuple[Any, ...]], dict[str,
         client.close()
 
 
+def verdicts(updates: list[Incident]) -> set[tuple[str, str | None, str | None]]:
+    """The last word on each incident: kind, issue, component."""
+    last = {update.incident: update for update in updates}.values()
+    return {(incident.kind, incident.issue, incident.component) for incident in last}
+
+
 def differences(found: list[Incident], expected: list[Incident]) -> Iterator[str]:
     """What differs, state by state, for people."""
     for number, (one, other) in enumerate(zip_longest(found, expected)):

@@ -10,13 +10,12 @@ from typing import Any
 import orjson
 import pytest
 
-from schemas.diagnosis import Incident
 from skeletonhunter.recordings.reader import Recording
 from skeletonhunter.replaying.local import LocalReplay
 from skeletonhunter.replaying.outcome import ReplayOutcome, incident_lines
 from skeletonhunter.settings import Settings
 from tests.chaos.conftest import Theatre
-from tests.chaos.outcome import Outcome, assert_same
+from tests.chaos.outcome import Outcome, assert_same, verdicts
 from tests.chaos.story import Lines, retold
 
 pytestmark = pytest.mark.chaos
@@ -140,9 +139,3 @@ def test_a_clock_steps_by_an_hour(theatre: Theatre, undisturbed: Outcome, tmp_pa
         assert found.letters["future_timestamp"] > 500
     else:
         assert ("clock_bad", None, "clock:h-5499") in after
-
-
-def verdicts(updates: list[Incident]) -> set[tuple[str, str | None, str | None]]:
-    """The last word on each incident."""
-    last = {update.incident: update for update in updates}.values()
-    return {(incident.kind, incident.issue, incident.component) for incident in last}

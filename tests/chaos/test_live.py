@@ -1,0 +1,139 @@
+"""A live system: agents that spool, and the worker's own ticker. What an outage delays must count when it comes.
+
+In a replay a tick comes every second whatever happens; here none comes while Kafka, or the worker that ticks, is away.
+The story happens in real time, sent through the agents' own publisher. Instants are of today, so that ids differ from
+those of the undisturbed run: verdicts are compared.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from collectors.kafka_producer import KafkaProducer
+from collectors.observing import Now
+from collectors.publishing import Publisher
+from collectors.spool import Spool
+from collectors.stamping import Stamped
+from skeletonhunter.recordings.reader import Recording
+from skeletonhunter.replaying.kafka_services import skeletonhunter
+from skeletonhunter.replaying.listener import AlertListener
+from skeletonhunter.settings import Settings
+from tests.chaos.conftest import Theatre
+from tests.chaos.installation import Supervised, settings_for, supervised, topics_of, workers
+from tests.chaos.nodes import Node
+from tests.chaos.outcome import Outcome, outcome_of, verdicts
+
+pytestmark = pytest.mark.chaos
+
+INSTANT = re.compile(rb"\b1[6-9]\d{14}\b")
+AT_S = 62.0
+AFTER_S = 25.0
+PATIENCE_S = 120.0
+
+Disturb = Callable[[float, Supervised], None]
+"""Is told again and again which second of the story it is."""
+
+
+def now_us() -> int:
+    """The wall clock."""
+    return time.time_ns() // 1000
+
+
+def lines_today(story: Path, begin_us: int) -> Iterator[tuple[int, Stamped]]:
+    """When which message is sent."""
+    with Recording(story) as recording:
+        shift_us = begin_us - recording.manifest.start_us
+        for line in recording.lines():
+            raw = INSTANT.sub(lambda found: b"%d" % (int(found[0]) + shift_us), line.raw)
+            yield line.arrival_us + shift_us, Stamped(line.topic, line.key or "", raw)
+
+
+def live(theatre: Theatre, folder: Path, disturb: Disturb) -> Outcome:
+    """The story in real time."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(AlertListener().listening())
+        replayed = settings_for(theatre.kafka.address, theatre.clickhouse.address, listener, folder)
+        settings = msgspec.structs.replace(replayed, worker=msgspec.structs.replace(replayed.worker, ticker=True))
+        stack.enter_context(topics_of(settings))
+        cast = [*workers(1), skeletonhunter("sink", "--migrate"), skeletonhunter("alert")]
+        running = stack.enter_context(supervised(settings, cast))
+        _until(running, lambda: "at work on" in running.heard()["work-1"])
+        _send(theatre.story, settings, folder, running, disturb)
+        theatre.say(ended=[(name, code) for name, code, _ in running.ended])
+        running.stop()
+        theatre.heard = running.heard()
+        return outcome_of(settings, listener)
+
+
+def _until(running: Supervised, condition: Callable[[], bool]) -> None:
+    ends_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < ends_s, running.tail("work-1")
+        running.check()
+        time.sleep(0.1)
+
+
+def _send(story: Path, settings: Settings, folder: Path, running: Supervised, disturb: Disturb) -> None:
+    producer = KafkaProducer(settings.kafka.url, settings.kafka.prefix, {})
+    publisher = Publisher(producer, Spool(folder / "spool", 100_000_000))
+    begin_us = now_us()
+
+    def pass_until(at_us: int) -> None:
+        while True:
+            publisher.step(Now(now_us(), time.monotonic_ns() // 1000))
+            running.check()
+            disturb((now_us() - begin_us) / 1e6, running)
+            if now_us() >= at_us:
+                return
+            time.sleep(0.01)
+
+    for at_us, stamped in lines_today(story, begin_us):
+        if now_us() < at_us:
+            pass_until(at_us)
+        publisher.publish(stamped, Now(now_us(), time.monotonic_ns() // 1000))
+    pass_until(now_us() + round(AFTER_S * 1e6))
+    assert publisher.close(10.0) == 0
+    assert publisher.dropped == 0
+
+
+class Once:
+    """Does something at each of some seconds, once."""
+
+    def __init__(self, *todo: tuple[float, Callable[[Supervised], None]]) -> None:
+        self.todo = list(todo)
+
+    def __call__(self, second: float, running: Supervised) -> None:
+        if self.todo and second >= self.todo[0][0]:
+            self.todo.pop(0)[1](running)
+
+
+def kafka_away(kafka: Node, seconds: float) -> Once:
+    """Kafka ends, and is started again after a while."""
+    return Once((AT_S, lambda _: kafka.kill()), (AT_S + seconds, lambda _: kafka.launch()))
+
+
+@pytest.fixture
+def is_long_form(is_long: bool) -> None:
+    if not is_long:
+        pytest.skip("chaos: only in the long form (--long): the story takes its own time, 150 s")
+
+
+@pytest.mark.usefixtures("is_long_form")
+@pytest.mark.parametrize("what", ["nothing", "kafka-away", "ticker-killed"])
+def test_live(theatre: Theatre, undisturbed: Outcome, tmp_path: Path, what: str) -> None:
+    disturbances: dict[str, Disturb] = {
+        "nothing": Once(),
+        "kafka-away": kafka_away(theatre.kafka, 60.0),
+        "ticker-killed": Once((AT_S, lambda running: running.kill_one("work-1"))),
+    }
+    found = live(theatre, tmp_path, disturbances[what])
+    theatre.say(verdicts=sorted(map(str, verdicts(found.updates))), repeated=found.repeated)
+    assert verdicts(found.updates) == verdicts(undisturbed.updates)
+    assert len(found.current) == len(undisturbed.current)
