@@ -60,6 +60,13 @@ def is_long(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--long"))
 
 
+@pytest.fixture
+def long_form(is_long: bool) -> None:
+    """What would make the short form too long."""
+    if not is_long:
+        pytest.skip("chaos: only in the long form (.ci/chaos --long)")
+
+
 @pytest.fixture(scope="session")
 def seed(pytestconfig: pytest.Config) -> int:
     """What is drawn at random is drawn from this."""

@@ -127,6 +127,7 @@ def full_tables(play: Play, disk: Path) -> Script:
     play.watch("work-1")
 
 
+@pytest.mark.usefixtures("long_form")
 def test_the_disk_of_rocksdb_is_full(theatre: Theatre, undisturbed: Outcome, tmp_path: Path) -> None:
     """The worker ends and says why, is started again in vain, and goes on when there is room."""
     pytest.importorskip("rocksdict", reason="the extra rocksdb is not installed")

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.chaos
 PATIENCE_S = 120.0
 
 
+@pytest.mark.usefixtures("long_form")
 def test_a_replay_whose_embedded_broker_is_killed_fails_and_says_so(theatre: Theatre, tmp_path: Path) -> None:
     """Nothing of what was lost can be had again, so nothing is said instead of half of it."""
     said = tmp_path / "incidents.ndjson"

@@ -119,13 +119,7 @@ def kafka_away(kafka: Node, seconds: float) -> Once:
     return Once((AT_S, lambda _: kafka.kill()), (AT_S + seconds, lambda _: kafka.launch()))
 
 
-@pytest.fixture
-def is_long_form(is_long: bool) -> None:
-    if not is_long:
-        pytest.skip("chaos: only in the long form (--long): the story takes its own time, 150 s")
-
-
-@pytest.mark.usefixtures("is_long_form")
+@pytest.mark.usefixtures("long_form")
 @pytest.mark.parametrize("what", ["nothing", "kafka-away", "ticker-killed"])
 def test_live(theatre: Theatre, undisturbed: Outcome, tmp_path: Path, what: str) -> None:
     disturbances: dict[str, Disturb] = {

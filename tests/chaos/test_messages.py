@@ -110,6 +110,7 @@ def test_messages_come_twice_late_in_disorder_and_with_broken_copies(
     assert_same(theatre.run(recording=recording), undisturbed)
 
 
+@pytest.mark.usefixtures("long_form")
 def test_what_arrives_broken_is_a_dead_letter_and_counts_as_never_sent(
     theatre: Theatre, tmp_path: Path, seed: int
 ) -> None:
@@ -124,6 +125,7 @@ def test_what_arrives_broken_is_a_dead_letter_and_counts_as_never_sent(
     assert sum(found.letters.values()) == lost > 50
 
 
+@pytest.mark.usefixtures("long_form")
 @pytest.mark.parametrize("step_us", [HOUR_US, -HOUR_US], ids=["forwards", "backwards"])
 def test_a_clock_steps_by_an_hour(theatre: Theatre, undisturbed: Outcome, tmp_path: Path, step_us: int) -> None:
     """All verdicts on the network stay; what is new is of that host, and says that it can't be heard, or why."""

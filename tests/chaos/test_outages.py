@@ -63,6 +63,7 @@ def worker_stands_still(play: Play, seconds: float) -> Script:
     play.watch("work-1")
 
 
+@pytest.mark.usefixtures("long_form")
 def test_the_broker_is_restarted(theatre: Theatre, undisturbed: Outcome) -> None:
     assert_same(theatre.run(lambda play: [without_kafka(play, 0.0)]), undisturbed)
 
@@ -79,14 +80,14 @@ def test_clickhouse_is_away_and_then_slow(theatre: Theatre, undisturbed: Outcome
     assert_same(theatre.run(lambda play: [without_clickhouse(play, away_s, slow_s)]), undisturbed)
 
 
-def test_clickhouse_hangs(theatre: Theatre, undisturbed: Outcome, is_long: bool) -> None:
-    if not is_long:
-        pytest.skip("chaos: only in the long form (--long): it has to outlast the client's time-out of 60 s")
+@pytest.mark.usefixtures("long_form")
+def test_clickhouse_hangs(theatre: Theatre, undisturbed: Outcome) -> None:
+    """For longer than the client's time-out of 60 s."""
     assert_same(theatre.run(lambda play: [clickhouse_hangs(play, 90.0)]), undisturbed)
 
 
-def test_a_worker_stands_still_until_it_is_given_up(theatre: Theatre, undisturbed: Outcome, is_long: bool) -> None:
-    seconds = 60.0 if is_long else 15.0
-    theatre.say(paused_s=seconds)
+@pytest.mark.usefixtures("long_form")
+@pytest.mark.parametrize("seconds", [15.0, 60.0])
+def test_a_worker_stands_still_until_it_is_given_up(theatre: Theatre, undisturbed: Outcome, seconds: float) -> None:
     found = theatre.run(lambda play: [worker_stands_still(play, seconds)], number_of_workers=2)
     assert_same(found, undisturbed)

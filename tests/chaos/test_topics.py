@@ -55,8 +55,21 @@ def changelog_cut_off(play: Play, kept: int) -> Script:
     play.watch("work-1")
 
 
-@pytest.mark.parametrize("topic", ["probe-results", "anomalies", "ticks"])
-def test_a_topic_is_deleted_and_made_again(theatre: Theatre, undisturbed: Outcome, topic: str) -> None:
+def test_measurements_are_deleted_and_their_topic_made_again(theatre: Theatre, undisturbed: Outcome) -> None:
+    """The topic that has most of them."""
+    made_again(theatre, undisturbed, "probe-results")
+
+
+@pytest.mark.usefixtures("long_form")
+@pytest.mark.parametrize("topic", ["anomalies", "ticks"])
+def test_a_topic_that_workers_write_is_deleted_and_made_again(
+    theatre: Theatre, undisturbed: Outcome, topic: str
+) -> None:
+    """Also where nothing comes for a while."""
+    made_again(theatre, undisturbed, topic)
+
+
+def made_again(theatre: Theatre, undisturbed: Outcome, topic: str) -> None:
     """What a checkpoint holds counts, what comes afterwards counts, and it is said that the log began anew."""
     found = theatre.run(lambda play: [topic_made_anew(play, topic)])
     assert f"{topic} began anew" in theatre.heard["work-1"]
@@ -65,6 +78,7 @@ def test_a_topic_is_deleted_and_made_again(theatre: Theatre, undisturbed: Outcom
     assert len({row[0] for row in found.current}) == len(found.current) == len(undisturbed.current)
 
 
+@pytest.mark.usefixtures("long_form")
 @pytest.mark.parametrize("kept", [0, 1], ids=["all", "but-the-last-row"])
 def test_the_changelog_is_cut_off_and_the_worker_killed(theatre: Theatre, undisturbed: Outcome, kept: int) -> None:
     """The states are folded again from the topics, and it is said when that is because rows are missing."""
