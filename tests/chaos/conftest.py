@@ -107,8 +107,8 @@ class Theatre:
     clickhouse: Node
     story: Path
     folder: Path
-    findings: Path | None
-    name: str = ""
+    config: Any
+    name: str
     said: dict[str, Any] = field(default_factory=dict)
     heard: dict[str, str] = field(default_factory=dict)
     """What each program logged in the last run."""
@@ -158,9 +158,11 @@ class Theatre:
     def publish(self) -> None:
         """Prints what was found, and appends it to the file."""
         line = orjson.dumps({"run": self.name, **self.said}).decode()
-        print(line)  # noqa: T201 - seeds and figures are what a run is for
-        if self.findings:
-            with self.findings.open("a") as file:
+        with self.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+            print(f"\n{line}")  # noqa: T201 - seeds and figures are what a run is for
+        findings = self.config.getoption("--findings")
+        if findings:
+            with findings.open("a") as file:
                 file.write(line + "\n")
 
 
@@ -169,7 +171,7 @@ def theatre(
     kafka: Node, clickhouse: Node, story: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Theatre]:
     """Where a run takes place."""
-    found = Theatre(kafka, clickhouse, story, tmp_path, request.config.getoption("--findings"), request.node.name)
+    found = Theatre(kafka, clickhouse, story, tmp_path, request.config, request.node.name)
     yield found
     found.publish()
 
@@ -179,8 +181,7 @@ def undisturbed(
     kafka: Node, clickhouse: Node, story: Path, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Outcome:
     """What the story comes to when nothing happens to the monitor."""
-    folder, findings = tmp_path_factory.mktemp("undisturbed"), pytestconfig.getoption("--findings")
-    theatre = Theatre(kafka, clickhouse, story, folder, findings, "undisturbed")
+    theatre = Theatre(kafka, clickhouse, story, tmp_path_factory.mktemp("undisturbed"), pytestconfig, "undisturbed")
     outcome = theatre.run()
     theatre.publish()
     return outcome
