@@ -41,7 +41,7 @@ PARTITIONS = 4
 BARE = """
 import sys, time
 from confluent_kafka import Consumer, Producer, TopicPartition
-producer = Producer({"bootstrap.servers": sys.argv[1], "linger.ms": 100, "compression.type": "lz4"})
+producer = Producer({"bootstrap.servers": sys.argv[1], "linger.ms": 100, "compression.type": "gzip"})
 consumer = Consumer({"bootstrap.servers": sys.argv[1], "group.id": "bare", "fetch.wait.max.ms": 5000})
 consumer.assign([TopicPartition(t, p, 0) for t in ("probe-plans", "endpoint-map") for p in range(4)])
 while True:
