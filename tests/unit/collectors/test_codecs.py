@@ -1,4 +1,4 @@
-"""What agents compress, workers can read: Faust's consumer knows some codecs only with a library that is not installed."""
+"""What agents compress, workers can read: Faust's consumer knows most codecs only with a further library."""
 
 from __future__ import annotations
 
