@@ -46,7 +46,7 @@ def _fibre(scene: Scene, heap: Heap) -> str | None:
     if any(clue.layer != "underlay" or clue.issue is not None for clue in heap.clues):
         return None
     kind, _, name = heap.clues[0].component.partition(":")
-    partial = [f for f in scene.store.watch.faults if f.suspect in scene.case.faults and f.loss < PARTIAL_LOSS]
+    partial = [f for f in scene.store.watch.faults if f.suspect in scene.case.faults and f.loss * f.hit < PARTIAL_LOSS]
     if not partial or kind not in ("link", "rnic"):
         return None
     cables = scene.topology.neighbours.get(name, []) if kind == "rnic" else []

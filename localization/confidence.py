@@ -46,7 +46,8 @@ def reliability(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None]) ->
     """By how much evidence like the heap's can be trusted to mean what it says. ``blamed``: whom it names, and why."""
     component, issue = blamed
     lapse = LAPSES[min(len(heap.sources), len(LAPSES)) - 1]
-    if component.startswith("rnic:") and issue is None and heap.sources <= {"underlay"} and scene.case.faults:
+    is_card = suspect_of(scene.topology, component).startswith("rnic:")
+    if is_card and issue is None and heap.sources <= {"underlay"} and scene.case.faults:
         lapse = CARD_LAPSE
     placed = component.startswith("host:") and heap.sources <= {"underlay"}
     if placed and scene.case.is_slow() and not hits_a_part(scene, component):

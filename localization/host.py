@@ -26,6 +26,8 @@ GID_NATS = 6.0
 QUEUE_NATS = 5.0
 SILENT_NATS = 5.0
 FLAP_EVENTS = 3
+TURNS = 2
+"""A port that came up so often was down in between, whether that was reported or not."""
 
 
 def host_pass(scene: Scene) -> Outcome:
@@ -88,7 +90,7 @@ def _weigh_event(scene: Scene, event: DeviceEvent, share: float, into: tuple[Out
         PassTest(test=f"event {event.event}", result=event.device, detail=f"{text}; on {share:.0%} of the pairs")
     )
     signature = SIGNATURES.get(event.event)
-    if signature is None or event.severity == "info":
+    if signature is None or (event.severity == "info" and event.event != "port_up"):
         return
     component, issue = _meaning(scene, event, signature)
     if component is None:
@@ -110,9 +112,11 @@ def _meaning(scene: Scene, event: DeviceEvent, signature: Signature) -> tuple[st
     kind, _, name = event.device.partition(":")
     if event.event == "port_down" and _is_remote(event):
         return _other_end(scene, event, name)
+    if event.event == "port_up" and _times(scene, event, "port_up") < TURNS:
+        return None, None
     on_fabric = kind in ("port", "link", "switch") or (kind == "config" and name not in scene.topology.rnics_of)
     issue = signature.fabric_issue if on_fabric else signature.host_issue
-    flaps = sum(e.event in ("port_down", "port_up") and e.device == event.device for e in scene.store.events)
+    flaps = _times(scene, event, "port_down", "port_up")
     if flaps >= FLAP_EVENTS and issue in ("switch_port_down", "rnic_port_down"):
         issue = "switch_port_flapping" if issue == "switch_port_down" else "rnic_port_flapping"
     host = name.partition("/")[0]
@@ -127,6 +131,11 @@ def _meaning(scene: Scene, event: DeviceEvent, signature: Signature) -> tuple[st
     if issue == "crc_error" and kind == "port" and name in scene.topology.by_port:
         return f"link:{scene.topology.by_port[name].link}", issue
     return event.device, issue
+
+
+def _times(scene: Scene, event: DeviceEvent, *codes: str) -> int:
+    """How often an event's device has said one of these."""
+    return sum(e.event in codes and e.device == event.device for e in scene.store.events)
 
 
 def _is_remote(event: DeviceEvent) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from localization.actions import LIKELY, SURE, held_back
 from localization.cases import Case
 from localization.evidence import EvidenceStore
-from localization.grouping import CaseBook
+from localization.grouping import CaseBook, touches
 from localization.heaps import suspect_of
 from localization.incidents import (
     EVEN,
@@ -181,7 +181,7 @@ def _is_gone(case: Case) -> bool:
 
 def unite(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Verdict]) -> list[Case]:
     """Makes one case of those that blame the same component for the same kind of trouble; returns those that grew."""
-    together = _unite_hosts(book, store, verdicts)
+    together = [*_unite_hosts(book, store, verdicts), *_unite_switches(book, store, verdicts)]
     return [*[case for case in together if case in book.cases], *_unite_same(book, store, verdicts)]
 
 
@@ -204,6 +204,36 @@ def _unite_hosts(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Verdi
         whole.group, whole.rivals = (Suspect("host", host), GROUP_NATS), ()
         grown.append(whole)
     return grown
+
+
+def _unite_switches(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Verdict]) -> list[Case]:
+    """What is only seen on the way over a switch, and began with it, without a reason of its own, is due to it."""
+    grown: list[Case] = []
+    for whole in [case for case in book.cases if _place(case, store, verdicts).startswith("switch:")]:
+        switch = Suspect("switch", _place(whole, store, verdicts).partition(":")[2])
+        for other in [case for case in book.cases if case is not whole and whole in book.cases]:
+            near = abs(other.onset_us - whole.onset_us) <= TOGETHER_US
+            bare = _place(other, store, verdicts).startswith(("link:", "rnic:")) and _is_bare(other, verdicts)
+            if near and bare and whole in book.cases and _lies_behind(other, store, switch):
+                grown.append(book.absorb(whole, other))
+    return grown
+
+
+def _place(case: Case, store: EvidenceStore, verdicts: dict[str, Verdict]) -> str:
+    """Whom a case blames, empty: nobody."""
+    return (_blamed(case, store, verdicts.get(case.case)) or ("", ""))[0]
+
+
+def _lies_behind(case: Case, store: EvidenceStore, switch: Suspect) -> bool:
+    """Whether all pairs that suffer in a case have the switch on their way."""
+    ends = case.ends() | {(min(src, dst), max(src, dst)) for src, dst, _ in store.watch.losses_on(case.faults)}
+    return bool(ends) and all(touches(store, switch, pair) for pair in sorted(ends))
+
+
+def _is_bare(case: Case, verdicts: dict[str, Verdict]) -> bool:
+    """Whether a case blames somebody for no known reason."""
+    said = case.meant or verdicts.get(case.case)
+    return said is not None and said.kind == "network_fault" and said.issue is None
 
 
 def _bare_rnic(case: Case, store: EvidenceStore, verdict: Verdict | None) -> str | None:

@@ -27,6 +27,7 @@ ANY: frozenset[Symptom] = CUT | LOSSY | SLOW
 
 SIGNATURES: dict[str, Signature] = {
     "port_down": Signature("switch_port_down", "rnic_port_down", 5.0, LOSSY),
+    "port_up": Signature("switch_port_flapping", "rnic_port_flapping", 4.0, LOSSY),
     "crc_errors": Signature("crc_error", "crc_error", 4.0, LOSSY),
     "switch_unreachable": Signature("switch_offline", None, 5.0, LOSSY),
     "switch_reboot": Signature("switch_offline", None, 5.0, LOSSY),

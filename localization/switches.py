@@ -17,7 +17,8 @@ from localization.suspects import Suspect
 from schemas.instants import SECOND_US
 
 QUEUES = "switch-queues"
-DEAD = 0.9
+DEAD = 0.8
+EDGE_US = SECOND_US
 EARLY_US = 5 * SECOND_US
 MOST = 0.5
 
@@ -40,7 +41,7 @@ def _is_alike(scene: Scene, fault: Fault, switch: str) -> bool:
     own, whole = table.suspects.index.get(fault.suspect), table.suspects.index.get(Suspect("switch", switch))
     if own is None or whole is None:
         return False
-    usage = usage_since(scene.store.watch, fault.since_us)
+    usage = usage_since(scene.store.watch, fault.since_us + EDGE_US)
     mine = set(table.crossing(usage.route, own).tolist())
     others = [at for at in table.crossing(usage.route, whole).tolist() if at not in mine]
     sent, lost = sum(int(usage.sent[at]) for at in others), sum(int(usage.lost[at]) for at in others)
