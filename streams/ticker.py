@@ -36,8 +36,8 @@ from streams.topology import Pipeline
 log = logging.getLogger(__name__)
 
 
-AWAY_S = 2.0
-"""An answer that takes longer is one that came after an outage."""
+AWAY_S = 5.0
+"""An answer that takes longer is one that came after an outage; or the machine is busy, so time waits once for it."""
 SETTLE_S = 10.0
 
 
@@ -47,18 +47,21 @@ class Settling:
 
     away_since_s: float | None = None
     until_s: float = 0.0
+    went_on: bool = True
 
     def asked(self, begun_s: float, now_s: float, answered: bool) -> bool:
         """The broker was asked; True: it answered, and agents have had time to send what waited for it."""
-        if self.away_since_s is None and (not answered or now_s - begun_s > AWAY_S):
+        is_slow = now_s - begun_s > AWAY_S and self.went_on
+        if self.away_since_s is None and (not answered or is_slow):
             self.away_since_s = begun_s
         if not answered:
             return False
         if self.away_since_s is not None:
             away_s, self.away_since_s = now_s - self.away_since_s, None
             if away_s > AWAY_S:
-                self.until_s = now_s + SETTLE_S
+                self.until_s, self.went_on = now_s + SETTLE_S, False
                 log.warning("Kafka was away for %.0f s; in %.0f s time goes on", away_s, SETTLE_S)
+        self.went_on = self.went_on or now_s >= self.until_s
         return now_s >= self.until_s
 
 

@@ -26,6 +26,14 @@ def test_an_answer_that_was_long_in_coming_came_after_an_outage() -> None:
     assert settling.asked(AWAY_S + 2.0 + SETTLE_S, AWAY_S + 2.1 + SETTLE_S, answered=True)
 
 
+def test_a_machine_that_is_always_slow_does_not_stop_time() -> None:
+    settling, now_s, went_on = Settling(), 0.0, 0
+    for _ in range(100):
+        went_on += settling.asked(now_s, now_s + AWAY_S + 1.0, answered=True)
+        now_s += AWAY_S + 2.0
+    assert went_on >= 30
+
+
 def test_an_error_that_has_passed_at_once_costs_no_time() -> None:
     settling = Settling()
     assert not settling.asked(0.0, 0.1, answered=False)
