@@ -12,6 +12,9 @@ import logging
 from collections.abc import Iterable, Sequence
 from queue import Full
 
+from msgspec.structs import replace
+
+from collectors.agent_settings import AgentSettings
 from collectors.following import Follower
 from collectors.health import Health, HealthPlan
 from collectors.loop import Loop
@@ -20,6 +23,7 @@ from collectors.observing import (
     Closing,
     Collector,
     FabricReader,
+    LimitsReader,
     Listener,
     MapReader,
     Now,
@@ -137,6 +141,14 @@ class Agent:
         for part in self._parts:
             if isinstance(part, RequestReader):
                 part.take_request(request)
+
+    def take_settings(self, settings: AgentSettings) -> None:
+        """Goes on with other limits."""
+        who = settings.agent
+        self.health.plan = replace(self.health.plan, heartbeat_s=who.heartbeat_s, budget_percent=who.cpu_percent)
+        for part in self._parts:
+            if isinstance(part, LimitsReader):
+                part.take_limits(settings.probing)
 
     def wants(self, reader: type) -> bool:
         """Whether any part is a reader of that kind."""

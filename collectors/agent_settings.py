@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -33,6 +33,7 @@ class IdentitySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     parts: what it does; see the guide for all of them.
     heartbeat_s: seconds between two health messages.
     cpu_percent: processor time, percent of one core, above which it stretches its intervals.
+    log_level: what is said on standard error: this and what is worse.
     metrics: `host:port` to serve Prometheus's metrics on, such as `0.0.0.0:9465` (default: nowhere).
     sys: where sysfs is.
     proc: where procfs is.
@@ -45,6 +46,7 @@ class IdentitySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     parts: tuple[str, ...] = HOST_PARTS
     heartbeat_s: Annotated[float, Meta(ge=0.5, le=60.0)] = 5.0
     cpu_percent: Annotated[float, Meta(gt=0.0, le=100.0)] = 5.0
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
     metrics: Annotated[str, Meta(pattern=r":[0-9]{1,5}$")] | None = None
     sys: Text = "/sys"
     proc: Text = "/proc"

@@ -135,17 +135,21 @@ class Loop:
 
 
 class Signals:
-    """SIGTERM and SIGINT stop a loop, also while it waits. Restores the former handlers at the end."""
+    """SIGTERM and SIGINT stop a loop, also while it waits. Restores the former handlers at the end.
 
-    def __init__(self, loop: Loop) -> None:
-        self._loop = loop
-        self._before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    SIGHUP calls ``again`` in the loop's thread, if there is something to do again.
+    """
+
+    def __init__(self, loop: Loop, again: Callable[[], None] | None = None) -> None:
+        self._loop, self._again, self._is_asked = loop, again, False
+        numbers = (signal.SIGTERM, signal.SIGINT, *((signal.SIGHUP,) if again is not None else ()))
+        self._before = {number: signal.getsignal(number) for number in numbers}
         self._reading, self._writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def __enter__(self) -> Signals:
         signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
         for number in self._before:
-            signal.signal(number, self._stop)
+            signal.signal(number, self._ask if number == signal.SIGHUP else self._stop)
         self._loop.watch(self._reading, self._drain)
         return self
 
@@ -160,5 +164,11 @@ class Signals:
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._loop.stop()
 
+    def _ask(self, _number: int, _frame: FrameType | None) -> None:
+        self._is_asked = True
+
     def _drain(self, _now: Now) -> None:
         os.read(self._reading, 512)
+        if self._is_asked and self._again is not None:
+            self._is_asked = False
+            self._again()

@@ -12,7 +12,7 @@ says by having the method (``MapReader``, ``PlanFollower``, ``Saver`` and so on,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -20,6 +20,9 @@ from schemas.diagnosis import Anomaly
 from schemas.maps import EndpointMap, FabricMap
 from schemas.probing import ProbePlan
 from schemas.requests import EvidenceRequest
+
+if TYPE_CHECKING:
+    from collectors.probing.settings import ProbingSettings
 
 
 class Now(Struct, frozen=True):
@@ -129,6 +132,14 @@ class Saver(Protocol):
 
     def save(self, factor: int) -> None:
         """Use about one ``factor``-th of the usual; 1 = as usual. Never nothing."""
+
+
+@runtime_checkable
+class LimitsReader(Protocol):
+    """A part whose limits may change while it runs."""
+
+    def take_limits(self, settings: ProbingSettings) -> None:
+        """Keep within these from now on."""
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,6 +27,7 @@ from collectors.kafka_producer import KafkaProducer
 from collectors.loop import Loop, Signals
 from collectors.observing import AnomalyReader, FabricReader, RequestReader
 from collectors.publishing import Publisher
+from collectors.rereading import Rereading
 from collectors.residents import Residents
 from collectors.spool import Spool
 from collectors.stamping import Stamper, new_boot
@@ -39,15 +40,18 @@ PROGRAM = "from collectors.running import main; main()"
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
-def replace_process(settings: AgentSettings) -> NoReturn:
-    """Goes on as an agent with these settings, in an interpreter that has loaded nothing else."""
+def replace_process(settings: AgentSettings, again: Sequence[str] = ()) -> NoReturn:
+    """Goes on as an agent with these settings, in an interpreter that has loaded nothing else.
+
+    ``again``: the command that reads the settings, should SIGHUP ask for it.
+    """
     memory = os.memfd_create("agent-settings", 0)
     os.write(memory, msgspec.json.encode(settings))
     os.lseek(memory, 0, os.SEEK_SET)
     sys.stdout.flush()
     sys.stderr.flush()
     os.environ.setdefault("MALLOC_ARENA_MAX", "1")  # glibc: no heap of its own for each thread of librdkafka
-    os.execv(sys.executable, [sys.executable, "-P", "-c", PROGRAM, str(memory)])
+    os.execv(sys.executable, [sys.executable, "-P", "-c", PROGRAM, str(memory), *again])
 
 
 def main() -> None:
@@ -56,14 +60,14 @@ def main() -> None:
     with open(int(sys.argv[1]), "rb") as memory:  # noqa: PTH123 - a descriptor has no path
         settings = msgspec.json.decode(memory.read(), type=AgentSettings)
     try:
-        run_agent(settings)
+        run_agent(settings, sys.argv[2:])
     except OSError as error:
         print(error, file=sys.stderr)  # noqa: T201
         raise SystemExit(1) from None
 
 
-def run_agent(settings: AgentSettings) -> None:
-    """Runs an agent until SIGTERM or SIGINT.
+def run_agent(settings: AgentSettings, again: Sequence[str] = ()) -> None:
+    """Runs an agent until SIGTERM or SIGINT; ``again`` is the command that reads its settings again on SIGHUP.
 
     Raises:
         OSError: the spool's folder can't be used, or a part lacks what it can't begin without.
@@ -73,10 +77,23 @@ def run_agent(settings: AgentSettings) -> None:
     gc.collect()
     gc.freeze()  # what was loaded stays; collections look at what comes and goes
     log.info("agent %s of %s begins: %s", agent.stamper.agent, settings.agent.fabric, ", ".join(settings.agent.parts))
-    with Signals(loop), exposed(settings.agent.metrics, _readings(agent, settings.agent.metrics)):
+    _listen_to(settings)
+
+    def apply(wanted: AgentSettings) -> None:
+        _listen_to(wanted)
+        agent.take_settings(wanted)
+
+    rereading = Rereading(settings, again, agent.lane, apply)
+    signals = Signals(loop, rereading.ask if again else None)
+    with signals, exposed(settings.agent.metrics, _readings(agent, settings.agent.metrics)):
         left = agent.run(settings.kafka.stop_s)
     follow()
     log.info("agent %s ends; %d messages wait in the spool", agent.stamper.agent, left)
+
+
+def _listen_to(settings: AgentSettings) -> None:
+    """From now on says what the settings ask for."""
+    logging.getLogger().setLevel(settings.agent.log_level.upper())
 
 
 def _readings(agent: Agent, address: str | None) -> Readings:

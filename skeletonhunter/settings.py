@@ -27,6 +27,7 @@ __all__ = [
     "AlertSettings",
     "ClickHouseSettings",
     "KafkaSettings",
+    "LogSettings",
     "MetricsSettings",
     "Settings",
     "SettingsError",
@@ -103,6 +104,12 @@ class MetricsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     address: Annotated[str, Meta(pattern=r":[0-9]{1,5}$")] | None = None
 
 
+class LogSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What ``work``, ``sink`` and ``alert`` say on standard error: ``level``, and what is worse."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that an operator may set."""
 
@@ -112,6 +119,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     alerts: AlertSettings = field(default_factory=AlertSettings)
     recordings: Limits = field(default_factory=Limits)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
+    log: LogSettings = field(default_factory=LogSettings)
     parameters: Parameters = field(default_factory=Parameters)
 
 

@@ -66,8 +66,8 @@ class Lane:
         settings = around.settings
         self.bucket = TokenBucket(settings.max_pps, max(1.0, settings.max_pps * BURST_S))
         self._wanted = settings.transport
-        limits = Fairness(settings.answers_per_s, settings.answers_per_asker)
-        self.responder = Responder(place.endpoint, around.session, around.key, limits)
+        self._fairness = Fairness(settings.answers_per_s, settings.answers_per_asker)
+        self.responder = Responder(place.endpoint, around.session, around.key, self._fairness)
         own = place.ip, settings.port
         self.udp = UdpTransport(own, self.responder, around.key, settings.traffic_class)
         self.transports: dict[ProbeKind, Transport] = {"udp": self.udp}
@@ -83,6 +83,11 @@ class Lane:
         self.why: dict[ProbeKind, str] = {}
         self._again_us: dict[ProbeKind, int] = {}
         self._refresh_us = 0
+
+    def limit(self, settings: ProbingSettings) -> None:
+        """From now on other rates."""
+        self.bucket.limit(settings.max_pps, max(1.0, settings.max_pps * BURST_S))
+        self._fairness.limit(settings.answers_per_s, settings.answers_per_asker)
 
     def tend(self, now: Now) -> list[ProbeKind]:
         """Opens what is not open yet; returns the names of transports that were opened now."""

@@ -24,6 +24,11 @@ class TokenBucket:
         self._tokens = burst
         self._last_us: int | None = None
 
+    def limit(self, rate: float, burst: float) -> None:
+        """From now on another rate and burst."""
+        self._rate, self._burst = rate, burst
+        self._tokens = min(self._tokens, burst)
+
     def take(self, now_us: int) -> bool:
         """Whether one more may go; if so, it is counted."""
         if self._last_us is not None and now_us > self._last_us:
@@ -50,6 +55,12 @@ class Fairness:
         self._rate_each = rate_each
         self._most = most
         self._each: OrderedDict[Hashable, TokenBucket] = OrderedDict()
+
+    def limit(self, rate: float, rate_each: float) -> None:
+        """From now on other rates; each asker begins anew."""
+        self._all.limit(rate, max(1.0, rate))
+        self._rate_each = rate_each
+        self._each.clear()
 
     def take(self, asker: Hashable, now_us: int) -> bool:
         """Whether this asker may be served now; if so, it is counted."""

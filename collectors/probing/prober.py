@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from collectors.observing import Now, Observed, SelfReport
 from collectors.probing.lane import Lane, Place, Surroundings
@@ -116,6 +117,14 @@ class Prober:
             self._factor = factor
             self._schedules.clear()
             self._changed = True
+
+    def take_limits(self, settings: ProbingSettings) -> None:
+        """See ``LimitsReader``: probes, answers and traces keep within these from now on."""
+        self._settings = settings
+        self._around = replace(self._around, settings=settings)
+        self._sender.limit(settings)
+        self._schedules.clear()
+        self._changed = True
 
     def collect(self, now: Now) -> Iterable[Observed]:
         """Sends what is due and gives what was decided; see ``Collector``."""

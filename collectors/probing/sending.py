@@ -66,6 +66,14 @@ class Sender:
         self._seq = 0
         self._hellos: dict[int, str] = {}
 
+    def limit(self, settings: ProbingSettings) -> None:
+        """From now on other limits."""
+        self._bucket.limit(settings.max_pps_total, max(1.0, settings.max_pps_total * BURST_S))
+        self._most_hellos = max(1, round(settings.max_pps * HELLO_SHARE_S))
+        self.tracer.limit(settings.trace_s)
+        for lane in self.lanes.values():
+            lane.limit(settings)
+
     def begin(self, start: Start, schedule: Schedule, now: Now) -> None:
         """A train of the plan is due."""
         probe, lane = start.probe, self.lanes[start.probe.src]

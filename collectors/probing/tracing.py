@@ -62,6 +62,11 @@ class Tracer:
         self._under_way: dict[int, Trace] = {}
         self._results: list[tuple[Trace, ProbeResult]] = []
 
+    def limit(self, every_s: float) -> None:
+        """From now on a trace of each flow that often."""
+        self._every_us = micros(every_s)
+        self._next_us.clear()
+
     def path(self, flow: Flow) -> tuple[str, ...] | None:
         """The last known path."""
         return self._paths.get(flow)

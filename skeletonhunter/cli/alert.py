@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from skeletonhunter.alerting.rounds import Told, Wanted
     from skeletonhunter.alerting.targets import Target
     from skeletonhunter.settings import Settings
-    from skeletonhunter.sinks.alerts import AlertCounts
 
 
 def alert(
@@ -25,29 +26,45 @@ def alert(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="At the end print what was done as JSON.")] = False,
 ) -> None:
-    """Tell webhooks, Alertmanager, PagerDuty and Slack of incidents, as the settings say, until SIGTERM."""
+    """Tell webhooks, Alertmanager, PagerDuty and Slack of incidents, as the settings say, until SIGTERM.
+
+    SIGHUP reads targets, silences and the level of the log again; a file that can't be used changes nothing.
+    """
     import os
     from dataclasses import asdict
 
     from collectors.exposing import AddressError
+    from skeletonhunter.alerting.rounds import NobodyError
     from skeletonhunter.alerting.targets import TargetError
     from skeletonhunter.cli import InputError
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
     from skeletonhunter.sinks.alert_memory import MissingTopicError
-    from skeletonhunter.sinks.running import log_to_stderr
+    from skeletonhunter.sinks.running import listen_to, log_to_stderr
     from streams.dead_letters import TooManyDeadLettersError
 
     log_to_stderr()
     flags = {"kafka.url": kafka, "alerts.webhooks": webhook or None, "alerts.allow_networks": allow_network or None}
-    try:
+
+    def read() -> Wanted:
         settings = load_settings(config, os.environ, flags)
-        targets = _targets(settings)
+        return settings, _targets(settings)
+
+    try:
+        settings, targets = read()
+        listen_to(settings)
         if test:
             _rehearse(targets, settings)
             return
-        told = _run(targets, settings)
-    except (SettingsError, AddressError, TargetError, MissingTopicError, TooManyDeadLettersError) as error:
+        told = _run(read, (settings, targets))
+    except (
+        SettingsError,
+        AddressError,
+        TargetError,
+        NobodyError,
+        MissingTopicError,
+        TooManyDeadLettersError,
+    ) as error:
         raise InputError(str(error)) from error
     if as_json:
         print_json([{"target": each.name, "webhook": each.place, **asdict(counts)} for each, counts in told])
@@ -57,13 +74,15 @@ def _targets(settings: Settings) -> list[Target]:
     """Whom to tell, with addresses that may be reached."""
     import os
 
+    from skeletonhunter.alerting.rounds import NobodyError
     from skeletonhunter.alerting.targets import targets_of
-    from skeletonhunter.cli import InputError
     from skeletonhunter.sinks.webhook import check_target
 
     targets = targets_of(settings.alerts, os.environ)
     if not targets:
-        raise InputError("nobody to tell, expected --webhook URL, or alerts.webhooks or alerts.targets in the settings")
+        raise NobodyError(
+            "nobody to tell, expected --webhook URL, or alerts.webhooks or alerts.targets in the settings"
+        )
     for target in targets:
         check_target(target, settings.alerts)
     return targets
@@ -85,26 +104,22 @@ def _rehearse(targets: list[Target], settings: Settings) -> None:
         raise InputError("; ".join(failures))
 
 
-def _run(targets: list[Target], settings: Settings) -> list[tuple[Target, AlertCounts]]:
-    """One loop per target; when one ends by an error, so do the others."""
+def _run(read: Callable[[], Wanted], first: Wanted) -> Told:
+    """Tells them until SIGTERM."""
+    import signal
     import threading
-    from concurrent.futures import ThreadPoolExecutor
 
     from collectors.exposing import exposed
+    from skeletonhunter.alerting.rounds import AlertRounds
     from skeletonhunter.metrics.alerting import alert_readings
     from skeletonhunter.metrics.readings import Start
-    from skeletonhunter.sinks.alerts import AlertLoop
     from skeletonhunter.sinks.running import stopped_by_signals
 
     stop = threading.Event()
-    loops = [AlertLoop(target, settings, stop) for target in targets]
-    start = Start("alert")
-    with (
-        stopped_by_signals(stop),
-        exposed(settings.metrics.address, lambda: alert_readings(start, loops)),
-        ThreadPoolExecutor(len(loops)) as threads,
-    ):
-        running = [(loop.target, threads.submit(loop.run)) for loop in loops]
-        for _, future in running:
-            future.add_done_callback(lambda done: stop.set() if done.exception() else None)
-        return [(target, future.result()) for target, future in running]
+    rounds, start = AlertRounds(read, stop), Start("alert")
+    with stopped_by_signals(stop), exposed(first[0].metrics.address, lambda: alert_readings(start, rounds.loops)):
+        before = signal.signal(signal.SIGHUP, rounds.ask)
+        try:
+            return rounds.run(first)
+        finally:
+            signal.signal(signal.SIGHUP, before)

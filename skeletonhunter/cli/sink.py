@@ -30,12 +30,13 @@ def sink(
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
     from skeletonhunter.sinks.connection import faults_of_clickhouse
-    from skeletonhunter.sinks.running import OutdatedDatabaseError, log_to_stderr
+    from skeletonhunter.sinks.running import OutdatedDatabaseError, listen_to, log_to_stderr
     from streams.dead_letters import TooManyDeadLettersError
 
     log_to_stderr()
     try:
         settings = load_settings(config, os.environ, {"kafka.url": kafka, "clickhouse.dsn": clickhouse})
+        listen_to(settings)
         with faults_of_clickhouse(settings.clickhouse.dsn, InputError):
             counts = _run(settings, migrate)
     except (SettingsError, AddressError, OutdatedDatabaseError, TooManyDeadLettersError) as error:

@@ -25,7 +25,7 @@ def work(
     from skeletonhunter.metrics.readings import Start
     from skeletonhunter.metrics.working import worker_readings
     from skeletonhunter.settings import SettingsError, load_settings
-    from skeletonhunter.sinks.running import log_to_stderr
+    from skeletonhunter.sinks.running import listen_to, log_to_stderr
     from skeletonhunter.working import worker_setup
     from streams.app import StoreError
     from streams.dead_letters import TooManyDeadLettersError
@@ -41,6 +41,7 @@ def work(
     }
     try:
         settings = load_settings(config, os.environ, flags)
+        listen_to(settings)
         workers: list[Worker] = []
         start = Start("work")
         with exposed(settings.metrics.address, lambda: worker_readings(start, workers)):

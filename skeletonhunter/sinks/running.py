@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from skeletonhunter import migrations
-from skeletonhunter.settings import ClickHouseSettings
+from skeletonhunter.settings import ClickHouseSettings, Settings
 from skeletonhunter.sinks.backoff import while_clickhouse_is_away
 from skeletonhunter.sinks.connection import connect, database_of, is_embedded, redacted
 
@@ -31,6 +31,11 @@ def log_to_stderr() -> None:
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
     )
     logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # what it tries again is told by us
+
+
+def listen_to(settings: Settings) -> None:
+    """From now on says what the settings ask for."""
+    logging.getLogger().setLevel(settings.log.level.upper())
 
 
 @contextmanager
