@@ -2,8 +2,8 @@
 
 An event of Faust costs some 60 us on its way through conductor, queue and agent, whatever is in it; a fleet of 40,000
 RNICs sends 42,000 records a second. So what had been fetched of a partition comes as events of up to ``AT_ONCE``
-records: the event's message is that of the last one and has them all (``records_in``). The queues of agents are as much
-shorter, so that no more records wait in them than before. Changelogs are read by Faust itself, record by record.
+records: the event's message is that of the last one and has them all (``records_in``). The queues of agents are
+shorter for it. Changelogs are read by Faust itself, record by record.
 
 Faust lets a broker hold a read for 1.5 s; here it is a setting. Apache Kafka answers as soon as there is something, but
 Tansu looks again only at fixed parts of that time, so on it each step of the pipeline would take most of a second.
@@ -31,8 +31,9 @@ log = logging.getLogger(__name__)
 AT_ONCE = 256
 """Records in one event."""
 
-BUFFERED_EVENTS = 16
-"""Events in the queue of an agent; Faust's own bound is as many records."""
+BUFFERED_EVENTS = 256
+"""Events in the queue of an agent, Faust's own bound is 4096: 65,536 records, of a fleet some 160 MB. What does not fit
+is not lost, but its partition is then not read for a while."""
 
 CHANGELOG = "-changelog"
 """How Faust ends the names of changelogs."""
