@@ -70,8 +70,10 @@ def migrations() -> tuple[Migration, ...]:
     return ordered
 
 
-def pending(client: Client, database: str) -> tuple[Migration, ...]:
+def pending(client: Client, database: str, may_be_newer: bool = False) -> tuple[Migration, ...]:
     """Migrations that the database lacks; all of them when there is no database.
+
+    ``may_be_newer``: it may have some that we do not know. Migrations only add, so who inserts need not know them.
 
     Raises:
         MigrationError: it has one that differs from ours, or one that we do not know.
@@ -80,6 +82,8 @@ def pending(client: Client, database: str) -> tuple[Migration, ...]:
     applied = _applied(client, database)
     for number, digest in applied.items():
         if number not in known:
+            if may_be_newer:
+                continue
             raise MigrationError(
                 f"database {database} has migration {number}, this program knows {len(known)}: too old"
             )

@@ -67,6 +67,8 @@ def _parameters(function: Callable[..., object]) -> list[Parameter]:
         info = next((item for item in told if isinstance(item, ArgumentInfo | OptionInfo)), None)
         if info is None:
             raise TypeError(f"{function.__qualname__}: parameter {name} must be Annotated with its typer.Option")
+        if info.hidden:
+            continue
         found.append((name, plain, info, parameter.default))
     return found
 

@@ -72,7 +72,7 @@ def _bring_up_to_date(client: Client, settings: ClickHouseSettings, migrate: boo
     database = database_of(settings)
     if migrate:
         migrations.apply(client, database)
-    elif missing := migrations.pending(client, database):
+    elif missing := migrations.pending(client, database, may_be_newer=True):
         numbers = ", ".join(str(migration.number) for migration in missing)
         raise OutdatedDatabaseError(
             f"{redacted(settings.dsn)}: database {database} lacks migrations {numbers}, "
