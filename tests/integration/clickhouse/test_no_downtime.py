@@ -1,4 +1,4 @@
-"""Migrations take nothing away: a sink of before inserts while they are applied, and one of before starts after them."""
+"""Migrations take nothing away: a sink of before inserts while they are applied, and starts when they are there."""
 
 from __future__ import annotations
 
