@@ -36,6 +36,7 @@ INSTANT = re.compile(rb"\b1[6-9]\d{14}\b")
 AT_S = 62.0
 AFTER_S = 25.0
 PATIENCE_S = 120.0
+MOST_LATE_S = 2.0
 
 Disturb = Callable[[float, Supervised], None]
 """Is told again and again which second of the story it is."""
@@ -65,8 +66,8 @@ def live(theatre: Theatre, folder: Path, disturb: Disturb) -> Outcome:
         cast = [*workers(1), skeletonhunter("sink", "--migrate"), skeletonhunter("alert")]
         running = stack.enter_context(supervised(settings, cast))
         _until(running, lambda: "at work on" in running.heard()["work-1"])
-        _send(theatre.story, settings, folder, running, disturb)
-        theatre.say(ended=[(name, code) for name, code, _ in running.ended])
+        late_s = _send(theatre.story, settings, folder, running, disturb)
+        theatre.say(late_s=round(late_s, 2), ended=[(name, code) for name, code, _ in running.ended])
         running.stop()
         theatre.heard = running.heard()
         return outcome_of(settings, listener)
@@ -80,7 +81,8 @@ def _until(running: Supervised, condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def _send(story: Path, settings: Settings, folder: Path, running: Supervised, disturb: Disturb) -> None:
+def _send(story: Path, settings: Settings, folder: Path, running: Supervised, disturb: Disturb) -> float:
+    """Sends all of it in time; returns by how many seconds a message was late at most because the machine was busy."""
     producer = KafkaProducer(settings.kafka.url, settings.kafka.prefix, {})
     publisher = Publisher(producer, Spool(folder / "spool", 100_000_000))
     begin_us = now_us()
@@ -94,13 +96,16 @@ def _send(story: Path, settings: Settings, folder: Path, running: Supervised, di
                 return
             time.sleep(0.01)
 
+    late_us = 0
     for at_us, stamped in lines_today(story, begin_us):
         if now_us() < at_us:
             pass_until(at_us)
+        late_us = max(late_us, now_us() - at_us)
         publisher.publish(stamped, Now(now_us(), time.monotonic_ns() // 1000))
     pass_until(now_us() + round(AFTER_S * 1e6))
     assert publisher.close(10.0) == 0
     assert publisher.dropped == 0
+    return late_us / 1e6
 
 
 class Once:
@@ -129,5 +134,9 @@ def test_live(theatre: Theatre, undisturbed: Outcome, tmp_path: Path, what: str)
     }
     found = live(theatre, tmp_path, disturbances[what])
     theatre.say(verdicts=sorted(map(str, verdicts(found.updates))), repeated=found.repeated)
+    if theatre.said["late_s"] > MOST_LATE_S:
+        pytest.skip(
+            f"chaos: the machine was too busy for a live system, a message was sent {theatre.said['late_s']} s late"
+        )
     assert verdicts(found.updates) == verdicts(undisturbed.updates)
     assert len(found.current) == len(undisturbed.current)
