@@ -1,4 +1,4 @@
-"""``python -P tests/earlier_worker.py --config FILE``: the toy worker of the version that is on the path.
+"""``python -P tests/earlier_worker.py --config FILE [toys]``: the worker of the version that is on the path.
 
 The file is of today's version; settings that the earlier one does not know are left out, as an operator would.
 """
@@ -17,6 +17,7 @@ from skeletonhunter.settings import Settings
 from skeletonhunter.sinks.running import log_to_stderr
 from skeletonhunter.working import worker_setup
 from streams.serving import serve
+from streams.stages import STAGES
 from tests.toy_pipeline import TOYS
 
 
@@ -38,4 +39,5 @@ def settings_known_to(tree: dict[str, Any]) -> Settings:
 if __name__ == "__main__":
     log_to_stderr()
     sys.stderr.write(f"stages of {sys.modules['streams.serving'].__file__}\n")
-    serve(worker_setup(settings_known_to(tomllib.loads(Path(sys.argv[2]).read_text()))), TOYS)
+    stages = TOYS if sys.argv[3:] == ["toys"] else STAGES
+    serve(worker_setup(settings_known_to(tomllib.loads(Path(sys.argv[2]).read_text()))), stages)
