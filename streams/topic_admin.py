@@ -79,7 +79,8 @@ class TopicAdmin:
     def __init__(self, brokers: str, prefix: str, librdkafka: Mapping[str, str | int | float | bool]) -> None:
         self.brokers = brokers
         self.prefix = prefix
-        self._client = AdminClient({"bootstrap.servers": brokers, **librdkafka}, logger=log)
+        self._config = {"bootstrap.servers": brokers, **librdkafka}
+        self._client = AdminClient(self._config, logger=log)
 
     def existing(self) -> dict[str, int]:
         """Topics under the prefix, without it, and their numbers of partitions."""
@@ -140,7 +141,11 @@ class TopicAdmin:
                     raise TopicError(f"topic {name} can't be deleted: {error.args[0].str()}") from error
 
     def ends(self, spots: Iterable[Spot]) -> dict[Spot, int]:
-        """The next offset that a record of each partition will get."""
+        """The next offset that a record of each partition will get.
+
+        A client that was refused is replaced: after a broker has started again librdkafka goes on asking for the ends
+        with the leader's old epoch, until it reads its metadata anew, which takes minutes.
+        """
         wanted = {TopicPartition(self.prefix + topic, number): (topic, number) for topic, number in spots}
         if not wanted:
             return {}
@@ -148,4 +153,5 @@ class TopicAdmin:
         try:
             return {wanted[spot]: found.result(TIMEOUT_S).offset for spot, found in asked.items()}
         except KafkaException as error:
+            self._client = AdminClient(self._config, logger=log)
             raise TopicError(f"the ends of the topics can't be read: {error.args[0].str()}") from error

@@ -42,7 +42,7 @@ SESSION_S = 6.0
 AGAIN_S = 1.0
 MOST_RESTARTS = 30
 POLL_S = 0.05
-PATIENCE_S = 240.0
+PATIENCE_S = 600.0
 
 Condition = Callable[[], bool]
 Script = Generator[Condition, None, None]
