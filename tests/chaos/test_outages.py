@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from skeletonhunter.working import topic_admin
+from streams.topic_admin import TopicAdmin, TopicError
 from tests.chaos.conftest import Theatre
 from tests.chaos.installation import SESSION_S, Play, Script
 from tests.chaos.outcome import Outcome, assert_same
@@ -16,16 +18,32 @@ AT_S = 62.0
 """In the middle of the story: one incident is open, the next begins."""
 
 EVERYBODY = ("work-1", "sink", "alert")
+ASKED = [("probe-results", 0), ("agent-health", 0)]
+TOLD_WITHIN_S = 20.0
 
 
 def without_kafka(play: Play, seconds: float) -> Script:
     """The broker ends, and is started again after a while; nobody can send anything meanwhile."""
+    admin = topic_admin(play.settings)
     yield play.reached(AT_S)
+    admin.ends(ASKED)
     play.kafka.stop()
     play.outlast(seconds)
     play.kafka.start()
     for name in EVERYBODY:
         play.watch(name)
+    ends_s = time.monotonic() + TOLD_WITHIN_S
+    while not told(admin):
+        assert time.monotonic() < ends_s, "the ticker's question for the ends of topics stays without an answer"
+        play.outlast(0.5)
+
+
+def told(admin: TopicAdmin) -> bool:
+    """Whether a client that knew the broker before tells the ends of topics, as the ticker needs it."""
+    try:
+        return bool(admin.ends(ASKED))
+    except TopicError:
+        return False
 
 
 def without_clickhouse(play: Play, away_s: float, slow_s: float) -> Script:
