@@ -17,7 +17,7 @@ from skeletonhunter.embedded.processes import Child
 from tests.integration.clickhouse.http_front import serving
 
 COMMAND, ADDRESS = "SKELETONHUNTER_TEST_CHAOS_COMMAND", "SKELETONHUNTER_TEST_CHAOS_BROKER"
-START_S = 90.0
+START_S = 240.0
 
 
 class Node:
