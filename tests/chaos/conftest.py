@@ -145,7 +145,7 @@ class Theatre:
             recovery.setdefault(watch.name, []).append(round(watch.seconds or 0.0, 1))
         self.say(
             recovery_s=recovery,
-            ended=[(name, code) for name, code, _ in play.running.ended],
+            ended=[(name, code, words.splitlines()[-1:]) for name, code, words in play.running.ended],
             repeated=outcome.repeated,
             took_s=round(took_s, 1),
             load=round(os.getloadavg()[0], 1),
