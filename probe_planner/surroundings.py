@@ -9,7 +9,7 @@ after it was last told of. A job that has ended is forgotten at once, but for th
 ``REMEMBER_S``: should it come back, its planner must not take what it is told for older than what it knows. Versions of
 a job that comes up when the fabric is older than that begin at the time of day, in seconds since the epoch.
 
-Cost: per map of a job a breadth-first search over the fabric, 5 ms for 40,000 RNICs; O(1) per anomaly.
+Cost: once per fabric map 0.2 s for 40,000 RNICs, then about 1 ms per map of a job of 20 RNICs; O(1) per anomaly.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from probe_planner.parameters import PlannerParameters
-from probe_planner.wiring import Wiring, read_wiring
+from probe_planner.parts import Plant
 from schemas.diagnosis import Anomaly, JobSuspects, Suspect
 from schemas.folding import DERIVED_CLOCK, Emission, Event, Observation, Remains, derived_producer
 from schemas.instants import SECOND_US
@@ -68,6 +66,7 @@ class FabricState:
     anomalies: dict[str, Anomaly] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)
     news: bool = False
+    plant: Plant = field(default_factory=Plant)
 
 
 class FabricEngine:
@@ -162,11 +161,10 @@ def _rnic(endpoint: Endpoint) -> str:
 def _show(state: FabricState, fabric_map: FabricMap, job: str, t_us: int) -> list[Emission]:
     """The job's part of the map."""
     view = state.jobs[job]
-    rnics = sorted(_rnics(view.endpoints))
-    wiring = read_wiring(fabric_map.nodes, fabric_map.links, rnics)
-    switches, links = used_by(wiring)
-    names = switches | set(wiring.rnic)
-    view.shown, view.links, view.fabric_version = frozenset(rnics), frozenset(links), fabric_map.version
+    rnics = _rnics(view.endpoints)
+    state.plant.read(fabric_map)
+    nodes, links, names = state.plant.part(rnics)
+    view.shown, view.links, view.fabric_version = frozenset(rnics), names, fabric_map.version
     view.fabrics += 1
     message = JobFabric(
         v=1,
@@ -178,33 +176,12 @@ def _show(state: FabricState, fabric_map: FabricMap, job: str, t_us: int) -> lis
         tenant=view.endpoints.tenant,
         version=view.fabrics,
         fabric_version=fabric_map.version,
-        nodes=tuple(node for node in fabric_map.nodes if node.id in names),
-        links=tuple(link for link in fabric_map.links if link.id in links),
+        nodes=nodes,
+        links=links,
         ecmp=fabric_map.ecmp,
     )
     state.news = True
     return [Emission("job-fabrics", job, message)]
-
-
-def used_by(wiring: Wiring) -> tuple[set[str], set[str]]:
-    """Switches and links on shortest paths between any two RNICs of a wiring, with all their access links."""
-    tail_of = np.zeros(len(wiring.edge_head), dtype=np.int64)
-    switch, _, _ = np.nonzero(wiring.next_edge >= 0)
-    tail_of[wiring.next_edge[wiring.next_edge >= 0]] = switch
-    access = wiring.cable_switch[wiring.cable_switch >= 0]
-    met = np.zeros(wiring.distance.shape, dtype=bool)
-    met[access] = True
-    downhill = (wiring.distance[tail_of] > 0) & (wiring.distance[wiring.edge_head] == wiring.distance[tail_of] - 1)
-    used = np.zeros(downhill.shape, dtype=bool)
-    for _ in range(wiring.longest):
-        used = downhill & met[tail_of]
-        edge, column = np.nonzero(used)
-        met[wiring.edge_head[edge], column] = True
-    links = set(wiring.edge_link[used.any(axis=1)].tolist()) | set(wiring.cable_link[wiring.cable_link >= 0].tolist())
-    return (
-        {wiring.switches[number] for number in np.flatnonzero(met.any(axis=1)).tolist()},
-        {wiring.links[number] for number in links},
-    )
 
 
 def _forget(state: FabricState, before_us: int) -> None:
