@@ -27,7 +27,7 @@ Told = list[tuple[Target, AlertCounts]]
 _log = logging.getLogger(__name__)
 
 
-class NobodyError(ValueError):
+class NobodyError(TargetError):
     """There is nobody to tell."""
 
 
@@ -80,7 +80,7 @@ class AlertRounds:
                 self._asked.clear()
                 try:
                     return self._read()
-                except (SettingsError, TargetError, NobodyError) as error:
+                except (SettingsError, TargetError) as error:
                     _log.error("the settings stay as they are, because the new ones can't be used: %s", error)
         return None
 

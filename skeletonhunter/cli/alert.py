@@ -34,7 +34,6 @@ def alert(
     from dataclasses import asdict
 
     from collectors.exposing import AddressError
-    from skeletonhunter.alerting.rounds import NobodyError
     from skeletonhunter.alerting.targets import TargetError
     from skeletonhunter.cli import InputError
     from skeletonhunter.cli.printing import print_json
@@ -57,14 +56,7 @@ def alert(
             _rehearse(targets, settings)
             return
         told = _run(read, (settings, targets))
-    except (
-        SettingsError,
-        AddressError,
-        TargetError,
-        NobodyError,
-        MissingTopicError,
-        TooManyDeadLettersError,
-    ) as error:
+    except (SettingsError, AddressError, TargetError, MissingTopicError, TooManyDeadLettersError) as error:
         raise InputError(str(error)) from error
     if as_json:
         print_json([{"target": each.name, "webhook": each.place, **asdict(counts)} for each, counts in told])

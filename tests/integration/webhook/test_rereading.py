@@ -50,6 +50,20 @@ settle_s = 0
 {more}"""
 
 
+def refuse_wrong_files(running: subprocess.Popen[bytes], file: Path, log: Path, good: str) -> None:
+    """Each file that can't be used is refused in a sentence that says why."""
+    for wrong, words in (
+        (good + "settle = 3\n", "unknown field `settle`"),
+        (good.replace("127.0.0.0/8", "10.0.0.0/8"), "is loopback, expected a public one"),
+        (good.partition("[alerts]")[0], "nobody to tell"),
+    ):
+        file.write_text(wrong)
+        before = len(log.read_text())
+        running.send_signal(signal.SIGHUP)
+        until(lambda before=before: "the settings stay as they are" in log.read_text()[before:], words)
+        assert words in log.read_text()[before:]
+
+
 def test_targets_and_silences_change_while_it_runs_and_a_wrong_file_changes_nothing(
     address: str, tmp_path: Path
 ) -> None:
@@ -71,16 +85,7 @@ def test_targets_and_silences_change_while_it_runs_and_a_wrong_file_changes_noth
             bench.publish([incident("inc-b", 2), incident("inc-a", 3, "resolved")])  # of one host: they share a page
             until(lambda: told() and len(new.calls) == 2, "the second target is told")
 
-            for wrong, words in (
-                (settings(bench, new, "settle = 3\n"), "unknown field `settle`"),
-                (settings(bench, new).replace("127.0.0.0/8", "10.0.0.0/8"), "is loopback, expected a public one"),
-                (f'[kafka]\nurl = "{bench.settings.url}"\n', "nobody to tell"),
-            ):
-                file.write_text(wrong)
-                before = len(log.read_text())
-                running.send_signal(signal.SIGHUP)
-                until(lambda before=before: "the settings stay as they are" in log.read_text()[before:], words)
-                assert words in log.read_text()[before:]
+            refuse_wrong_files(running, file, log, settings(bench, new))
             bench.publish([incident("inc-b", 4, "resolved")])
             until(lambda: told() and len(new.calls) == 3, "the second target is told as before")
 
