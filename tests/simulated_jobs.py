@@ -236,19 +236,27 @@ TOPICS = {
 }
 
 
-def fold(
+def fold_all(
     messages: Sequence[Message], until_s: int, parameters: SkeletonParameters | None = None
 ) -> tuple[list[Emission], JobState]:
-    """What the engine says of a job's pairs, given messages in event-time order, and its last state.
-
-    Who reports on the job is another story (``tests/unit/skeleton/test_reporting.py``).
-    """
+    """What the engine says, given messages in event-time order, and its last state."""
     engine = SkeletonEngine(parameters or SkeletonParameters())
     state, sent = engine.start("j"), []
     for event in events(messages, until_s):
         state, emitted = engine.step(state, event)
-        sent.extend(emission for emission in emitted if emission.topic != "reporting-gaps")
+        sent.extend(emitted)
     return sent, state
+
+
+def fold(
+    messages: Sequence[Message], until_s: int, parameters: SkeletonParameters | None = None
+) -> tuple[list[Emission], JobState]:
+    """The same, but only what is said of a job's pairs.
+
+    Who reports on the job is another story (``tests/unit/skeleton/test_reporting.py``).
+    """
+    sent, state = fold_all(messages, until_s, parameters)
+    return [emission for emission in sent if emission.topic != "reporting-gaps"], state
 
 
 def events(messages: Sequence[Message], until_s: int) -> Iterator[Observation | TimeReached]:
