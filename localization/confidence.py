@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from math import exp
 
-import numpy as np
-
 from localization.actions import hits_a_part
 from localization.heaps import Heap, suspect_of
 from localization.scene import Scene
@@ -77,7 +75,6 @@ def _may_come_back(scene: Scene, pair: tuple[str, str], blamed: str) -> bool:
     if kind not in ("link", "switch"):
         return False
     watch = scene.store.watch
-    number = watch.routes.pair_index.get((min(pair), max(pair)))
-    routes = np.flatnonzero(watch.routes.pair == number)
+    routes = watch.routes.of_pair(*pair)
     suspect = Suspect("link" if kind == "link" else "switch", name)
-    return number is not None and watch.echo_chances(routes, suspect) is not None
+    return bool(len(routes)) and watch.echo_chances(routes, suspect) is not None

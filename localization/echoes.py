@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,11 +26,21 @@ from localization.topology import Topology
 Chances = dict[Suspect, float]
 PRIOR_ROUTES = 5.0
 UNKNOWN = -1
+AT_ONCE = 20_000
 ELSEWHERE = -2
 
 
 def _ints() -> Ints:
     return np.zeros(0, np.int64)
+
+
+class Spot(NamedTuple):
+    """Where an endpoint is: its RNIC, whether that has several links, else its link and the switch there."""
+
+    node: str | None
+    several: bool
+    link: str | None
+    leaf: str
 
 
 @dataclass(slots=True)
@@ -47,6 +58,7 @@ class Echoes:
     between: list[Chances] = field(default_factory=list)
     reach: dict[str, dict[str, int]] = field(default_factory=dict)
     ends: dict[Suspect, int] = field(default_factory=dict)
+    spots: dict[str, Spot] = field(default_factory=dict)
     leaves: Ints = field(default_factory=_ints)
     first: Ints = field(default_factory=_ints)
     last: Ints = field(default_factory=_ints)
@@ -80,33 +92,64 @@ class Echoes:
         return found | {names[at]: 1.0 for at in ends}
 
     def forget_routes(self) -> None:
-        """Routes have new numbers."""
+        """Routes have new numbers, and endpoints that no route has any more are forgotten."""
+        self.spots = {}
         self.leaves, self.first, self.last, self.back = _ints(), _ints(), _ints(), {}
 
+    def prepare(self, topology: Topology, table: Sequence[Route]) -> None:
+        """Places some of the routes that are new, so that not all have to be when they are asked for."""
+        if len(table) > len(self.leaves):
+            self._place(topology, table[: len(self.leaves) + AT_ONCE])
+
+    def move(self, topology: Topology, table: Sequence[Route], endpoints: set[str], routes: Ints) -> None:
+        """Places routes anew whose ends have moved."""
+        for endpoint in endpoints:
+            self.spots.pop(endpoint, None)
+        placed = routes[routes < len(self.leaves)]
+        self._put(placed, self._places(topology, [table[number] for number in placed.tolist()]))
+        self._put_back(topology, table, placed.tolist())
+
     def _place(self, topology: Topology, table: Sequence[Route]) -> None:
-        known, symmetric = len(self.leaves), _is_symmetric(topology)
-        placed = [self._ends(topology, route) for route in table[known:]]
-        new = np.array(placed, np.int64).reshape(-1, 3).T
-        columns = zip((self.leaves, self.first, self.last), new, strict=True)
-        self.leaves, self.first, self.last = (np.concatenate(both) for both in columns)
-        for number, (src, _, path, _) in enumerate(table[known:], known):
-            if symmetric and path is not None:
+        known = len(self.leaves)
+        new, room = np.arange(known, len(table)), np.full(len(table) - known, UNKNOWN)
+        self.leaves, self.first, self.last = (np.append(old, room) for old in (self.leaves, self.first, self.last))
+        self._put(new, self._places(topology, table[known:]))
+        self._put_back(topology, table, new.tolist())
+
+    def _places(self, topology: Topology, routes: Sequence[Route]) -> Ints:
+        return np.array([self._ends(topology, route) for route in routes], np.int64).reshape(-1, 3)
+
+    def _put(self, routes: Ints, placed: Ints) -> None:
+        self.leaves[routes], self.first[routes], self.last[routes] = placed.T
+
+    def _put_back(self, topology: Topology, table: Sequence[Route], routes: list[int]) -> None:
+        if not _is_symmetric(topology):
+            return
+        for number in routes:
+            src, _, path, _ = table[number]
+            if path is not None:
                 self.back[number] = frozenset(_backwards(topology, src, path))
+
+    def _spot(self, topology: Topology, endpoint: str) -> Spot:
+        found = self.spots.get(endpoint)
+        if found is None:
+            node, cable = topology.node_of(endpoint), topology.uplink(endpoint)
+            several = node is not None and topology.has_several_uplinks(node)
+            leaf = cable.far_end(node) if cable and node else None
+            found = self.spots[endpoint] = Spot(node, several, cable.link if cable else None, leaf or "")
+        return found
 
     def _ends(self, topology: Topology, route: Route) -> tuple[int, int, int]:
         """Numbers of a route's pair of leaves and of its replies' first and last link; unknown without a map."""
-        src, dst, _, _ = route
-        near, far = topology.uplink(src), topology.uplink(dst)
-        src_node, dst_node = topology.node_of(src), topology.node_of(dst)
-        if src_node is None or dst_node is None:
+        near, far = self._spot(topology, route[0]), self._spot(topology, route[1])
+        if near.node is None or far.node is None:
             return UNKNOWN, UNKNOWN, UNKNOWN
-        if topology.has_several_uplinks(src_node) or topology.has_several_uplinks(dst_node):
-            return self._between(topology, dst_node, src_node), UNKNOWN, UNKNOWN
-        if near is None or far is None:
+        if near.several or far.several:
+            return self._between(topology, far.node, near.node), UNKNOWN, UNKNOWN
+        if near.link is None or far.link is None:
             return UNKNOWN, UNKNOWN, UNKNOWN
-        leaves = far.far_end(dst_node) or "", near.far_end(src_node) or ""
-        number = self._between(topology, *leaves)
-        first, last = Suspect("direction", far.link, dst_node), Suspect("direction", near.link, leaves[1])
+        number = self._between(topology, far.leaf, near.leaf)
+        first, last = Suspect("direction", far.link, far.node), Suspect("direction", near.link, near.leaf)
         return number, self._number(first), self._number(last)
 
     def _between(self, topology: Topology, start: str, target: str) -> int:
@@ -126,8 +169,13 @@ class Echoes:
 
     def _spread(self, topology: Topology, start: str, target: str) -> Chances:
         if target not in self.reach:
-            self.reach[target] = distances(topology, target)
+            self.reach[target] = distances(topology, target, ends=False)
         hops, chances = self.reach[target], Chances()
+        if start not in hops:  # an RNIC: as far as the nearest of its switches, and one
+            near = [
+                hops[node] for cable in topology.neighbours.get(start, ()) if (node := cable.far_end(start)) in hops
+            ]
+            hops = hops | {start: min(near, default=-1) + 1}
         here = {start: 1.0}
         while here and target not in here:
             ahead: dict[str, float] = {}

@@ -80,8 +80,8 @@ class EvidenceStore:
     def _take_map(self, value: Message) -> None:
         if isinstance(value, FabricMap) and self.topology.take_fabric(value):
             self.watch.refresh()
-        if isinstance(value, FabricEndpoints) and self.topology.take_endpoints(value):
-            self.watch.refresh()
+        if isinstance(value, FabricEndpoints) and (moved := self.topology.take_endpoints(value)):
+            self.watch.move(moved)
 
     def _is_off(self, topic: str, value: Message) -> bool:
         """Whether the producer's clock can't be joined with."""

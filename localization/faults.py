@@ -109,15 +109,14 @@ def explained_by(faults: list[Fault], second: Second, table: RouteTable, known: 
     return np.minimum(p, MOST_LOSS)
 
 
-def follow(fault: Fault, second: Second, table: RouteTable, p: Floats, quiet_s: float) -> bool:
-    """Adds a second's evidence of recovery; whether the fault is over with it."""
-    on = crossing_of(fault, second, table)
-    sent, lost = int(second.sent[on].sum()), second.lost[on]
+def follow(fault: Fault, second: Second, p: Floats, quiet_s: float) -> bool:
+    """Adds a second's evidence of recovery (its trains that cross the fault); whether the fault is over with it."""
+    sent, lost = int(second.sent.sum()), second.lost
     fault.sent, fault.lost = fault.sent + sent, fault.lost + int(lost.sum())
     expected = fault.loss * sent
     fades = not fault.erratic and expected >= WANING_PACKETS and int(lost.sum()) < WANING * expected
     fault.waning = fault.waning + 1 if fades else 0
-    gain = _calm(fault, second.sent[on], lost) if fault.erratic else _well(fault, p[on], sent, lost)
+    gain = _calm(fault, second.sent, lost) if fault.erratic else _well(fault, p, sent, lost)
     fault.recovery = min(max(0.0, fault.recovery + gain), 2.0 * RECOVERY_NATS)
     if fault.recovery < RECOVERY_NATS and sent:
         fault.bad_us = second.t_us

@@ -17,10 +17,10 @@ from localization.cases import Case, Ends, ends_of
 from localization.evidence import EvidenceStore
 from localization.faults import Fault
 from localization.inference import infer
-from localization.likelihood import Sample
 from localization.modes import Modes
 from localization.passages import LEAST_CHANCE, passing_chances
 from localization.routes import sum_by_suspect
+from localization.samples import Sample
 from localization.scene import Scene
 from localization.search import rank, related
 from localization.suspects import Suspect, component_of, whole_cables
@@ -129,9 +129,8 @@ def _spreads(store: EvidenceStore, fault: Fault, anomaly: Anomaly) -> bool:
         return True
     if anomaly.symptom == "high_latency" or (fault.loss < HEAVY_LOSS and _loses_more(anomaly, fault.loss)):
         return False
-    table = store.watch.routes
-    pair = table.pair_index.get(ends)
-    return pair is not None and store.watch.echo_chances(np.flatnonzero(table.pair == pair), fault.suspect) is not None
+    routes = store.watch.routes.of_pair(*ends)
+    return bool(len(routes)) and store.watch.echo_chances(routes, fault.suspect) is not None
 
 
 def _loses_more(anomaly: Anomaly, loss: float) -> bool:
@@ -147,11 +146,8 @@ def _loses_more(anomaly: Anomaly, loss: float) -> bool:
 def touches(store: EvidenceStore, suspect: Suspect, ends: Ends) -> bool:
     """Whether trains between two endpoints cross a suspect; of a link in either direction, since replies come back."""
     table = store.watch.routes
-    pair = table.pair_index.get(ends)
     numbers = [table.suspects.index[each] for each in _ways(store, suspect) if each in table.suspects.index]
-    if pair is None or not numbers:
-        return False
-    return bool(np.isin(table.members[np.flatnonzero(table.pair == pair)], numbers).any())
+    return bool(numbers) and bool(np.isin(table.members[table.of_pair(*ends)], numbers).any())
 
 
 def _ways(store: EvidenceStore, suspect: Suspect) -> list[Suspect]:
@@ -261,11 +257,11 @@ def common_parts(
         base=np.full(len(lossy), SLOW_BY_CHANCE),
         against=_healthy(table.members[route[~is_slow]], size),
         expected=SLOW_BY_CHANCE * len(route),
-        prior=store.watch.priors(),
+        prior=table.prior,
         modes=SLOW,
         echo=lambda _: None,
         flown=lambda routes, _: np.zeros(len(routes), np.int64),
-        whole=np.array(whole_cables(store.topology, table.suspects), np.int64),
+        whole=np.array(whole_cables(store.topology, table.suspects, range(size)), np.int64),
     )
     chance = log(len(np.unique(sample.members)))
     found = infer(sample, chance + GROUP_NATS, lambda suspect: rank(store.watch, suspect))

@@ -22,18 +22,78 @@ WARM_SECONDS = 5
 
 
 @dataclass(slots=True)
-class Second:
-    """Trains of one second.
+class Acquittal:
+    """What trains without a loss say against suspects: ``weights`` (suspects x n) of what n kinds of trains ``say``
+    (n x modes, nats). Kinds are numbers of ``packets`` sent where these are few, so that one sum does for all modes,
+    else the modes themselves. ``sent``: packets of all trains by suspect; ``stray``: packets times links that are not
+    known.
+    """
 
-    ``against``: what its trains without a loss say against each suspect and loss (nats), once it has been worked out;
-    it follows from the rest, so a pickle leaves it out.
+    packets: Ints | None
+    say: Floats
+    weights: Floats
+    sent: Floats
+    stray: float
+
+    def of(self, suspects: Ints) -> Floats:
+        """Of some suspects, x modes; of those that came later: nothing."""
+        known = suspects < len(self.weights)
+        found = np.zeros((len(suspects), self.say.shape[1]))
+        found[known] = self.weights[suspects[known]] @ self.say
+        return found
+
+    def of_all(self, size: int) -> Floats:
+        """Of all suspects, as many as there are now."""
+        found = np.zeros((size, self.say.shape[1]))
+        found[: len(self.weights)] = self.weights @ self.say
+        return found
+
+    def add(self, second: Second, table: RouteTable, sign: float) -> None:
+        """Counts trains, or takes them back (``sign`` -1)."""
+        size, clean = len(table.suspects.all), second.lost == 0
+        more = size - len(self.sent)
+        self.weights = np.concatenate([self.weights, np.zeros((more, self.weights.shape[1]))])
+        self.sent = np.concatenate([self.sent, np.zeros(more)])
+        members = table.members[second.route]
+        self.stray += sign * float((second.sent * table.stray[second.route]).sum())
+        if self.packets is None:
+            self.sent += sign * sum_by_suspect(members, second.sent.astype(np.float64), size)
+            said = MODES.against(second.sent[clean])
+            for at in range(MODES.size):
+                self.weights[:, at] += sign * sum_by_suspect(members[clean], said[:, at], size)
+            return
+        lossy = ~clean
+        self.sent += sign * sum_by_suspect(members[lossy], second.sent[lossy].astype(np.float64), size)
+        for at, packets in enumerate(self.packets.tolist()):
+            kind = clean & (second.sent == packets)
+            count = sum_by_suspect(members[kind], np.ones(int(kind.sum())), size)
+            self.weights[:, at] += sign * count
+            self.sent += sign * packets * count
+
+
+def acquittal_of(second: Second, table: RouteTable) -> Acquittal:
+    """What the trains of a second say."""
+    packets = np.unique(second.sent[second.lost == 0])
+    few = len(packets) <= MODES.size
+    say = MODES.against(packets) if few else np.eye(MODES.size)
+    found = Acquittal(packets if few else None, say, np.zeros((0, len(say))), np.zeros(0), 0.0)
+    found.add(second, table, 1.0)
+    return found
+
+
+@dataclass(slots=True)
+class Second:
+    """Trains of one second, in the order of their routes.
+
+    ``against``: what its trains without a loss say, once it has been worked out; it follows from the rest, so a pickle
+    leaves it out.
     """
 
     t_us: int
     route: Ints
     sent: Ints
     lost: Ints
-    against: Floats | None = None
+    against: Acquittal | None = None
 
     def __getstate__(self) -> tuple[int, Ints, Ints, Ints]:
         return self.t_us, self.route, self.sent, self.lost
@@ -42,14 +102,14 @@ class Second:
         self.t_us, self.route, self.sent, self.lost = state
         self.against = None
 
-    def acquittal(self, table: RouteTable) -> Floats:
-        """``against``, suspects x modes, as many suspects as there were when it was worked out."""
+    def only(self, chosen: Flags | Ints) -> Second:
+        """Some of its trains."""
+        return Second(self.t_us, self.route[chosen], self.sent[chosen], self.lost[chosen])
+
+    def acquittal(self, table: RouteTable) -> Acquittal:
+        """``against``, of as many suspects as there were when it was worked out."""
         if self.against is None:
-            clean = self.lost == 0
-            members, said = table.members[self.route[clean]], MODES.against(self.sent[clean])
-            size = len(table.suspects.all)
-            columns = [sum_by_suspect(members, said[:, number], size) for number in range(MODES.size)]
-            self.against = np.stack(columns, axis=1).astype(np.float32)
+            self.against = acquittal_of(self, table)
         return self.against
 
 
@@ -85,50 +145,67 @@ class HopBackground:
         losses, pooled = self.prior_losses, self.pooled
         return np.where(is_hop, (losses + self.lost) / (losses / pooled + self.sent), 0.0)
 
-    def of_routes(self, table: RouteTable, routes: Ints, is_hop: Flags) -> Floats:
+    def of_routes(self, table: RouteTable, routes: Ints) -> Floats:
         """Background loss of trains, by their route."""
-        hops = np.append(self.by_suspect(is_hop), 0.0)
-        known = hops[table.members[routes]].sum(axis=1)
-        return np.asarray(known + np.maximum(table.unseen[routes], known == 0.0) * self.pooled)
+        hops = np.append(self.by_suspect(table.hop), 0.0)
+        return np.asarray(hops[table.members[routes]].sum(axis=1) + table.stray[routes] * self.pooled)
 
-    def learn(self, table: RouteTable, second: Second, healthy: Flags, is_hop: Flags) -> None:
-        """Takes the healthy trains of a second in."""
+    def expected(self, second: Second, table: RouteTable) -> float:
+        """Packets that the background lets be lost of all trains of a second."""
+        found = second.acquittal(table)
+        hops = self.by_suspect(table.hop)[: len(found.sent)]
+        return float(hops @ found.sent) + found.stray * self.pooled
+
+    def learn(self, table: RouteTable, second: Second, ill: Flags) -> None:
+        """Takes the trains of a second in that are not ``ill``."""
         keep = 1.0 - 1.0 / MEMORY_S
         self.sent *= keep
         self.lost *= keep
         self.learned += 1
-        size = len(self.sent)
-        members, sent, lost = table.members[second.route[healthy]], second.sent[healthy], second.lost[healthy]
-        self.sent += np.where(is_hop, sum_by_suspect(members, sent.astype(np.float64), size), 0.0)
-        lossy = lost > 0
-        if lossy.any():
-            hops = np.append(self.by_suspect(is_hop), 0.0)[members[lossy]]
-            share = hops / np.maximum(hops.sum(axis=1), 1e-12)[:, None] * lost[lossy][:, None]
-            flat = np.bincount((members[lossy] + 1).ravel(), share.ravel(), size + 1)
+        size, is_hop, found = len(self.sent), table.hop, second.acquittal(table)
+        left_out = sum_by_suspect(table.members[second.route[ill]], second.sent[ill].astype(np.float64), size)
+        self.sent += np.where(is_hop, np.append(found.sent, np.zeros(size - len(found.sent))) - left_out, 0.0)
+        lossy = np.flatnonzero((second.lost > 0) & ~ill)
+        if len(lossy):
+            members, lost = table.members[second.route[lossy]], second.lost[lossy]
+            hops = np.append(self.by_suspect(is_hop), 0.0)[members]
+            share = hops / np.maximum(hops.sum(axis=1), 1e-12)[:, None] * lost[:, None]
+            flat = np.bincount((members + 1).ravel(), share.ravel(), size + 1)
             self.lost += np.where(is_hop, flat[1:], 0.0)
 
 
 @dataclass(slots=True)
+class Usage:
+    """Which routes the window uses: kept until it changes, left out of a pickle."""
+
+    parts: list[Ints] = field(default_factory=list)
+    flags: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+    def __reduce__(self) -> tuple[type[Usage], tuple[()]]:
+        return Usage, ()
+
+    def of(self, parts: list[Ints], size: int) -> Flags:
+        """By route number, for ``size`` routes."""
+        same = len(parts) == len(self.parts) and all(a is b for a, b in zip(parts, self.parts, strict=True))
+        if not same or len(self.flags) != size:
+            self.parts, self.flags = parts, np.zeros(size, np.bool_)
+            for part in parts:
+                self.flags[part] = True
+        return self.flags
+
+
+@dataclass(slots=True)
 class TrainWindow:
-    """The last ``length`` seconds, oldest first, and the trains of the second that is still open."""
+    """The last ``length`` seconds, oldest first."""
 
     length: int
     seconds: list[Second] = field(default_factory=list)
-    open: list[tuple[Ints, Ints, Ints]] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
 
-    def add(self, route: Ints, sent: Ints, lost: Ints) -> None:
-        """Trains of one message."""
-        self.open.append((route, sent, lost))
-
-    def close(self, t_us: int) -> Second:
-        """Ends a second; the oldest one falls out."""
-        parts = self.open or [(np.zeros(0, np.int64),) * 3]
-        route, sent, lost = (np.concatenate([part[column] for part in parts]) for column in range(3))
-        self.open = []
-        second = Second(t_us, route, sent, lost)
+    def add(self, second: Second) -> None:
+        """A second has ended; the oldest one falls out."""
         self.seconds.append(second)
         del self.seconds[: -self.length]
-        return second
 
     def since(self, t_us: int) -> list[Second]:
         """Seconds that ended after an instant."""
@@ -139,7 +216,6 @@ class TrainWindow:
         for second in self.seconds:
             second.route = routes[second.route]
 
-    def used(self) -> Ints:
-        """Routes of the window, ascending."""
-        parts = [second.route for second in self.seconds] + [part[0] for part in self.open]
-        return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+    def uses(self, size: int) -> Flags:
+        """Which of ``size`` routes the window's trains use."""
+        return self.usage.of([second.route for second in self.seconds], size)

@@ -177,9 +177,9 @@ def _passes_others(scene: Scene, device: str) -> bool:
     usage = usage_since(scene.store.watch, scene.onset_us)
     ill = set(scene.pairs)
     sent = lost = 0
-    for at in table.crossing(usage.route, number).tolist():
-        if table.routes[int(usage.route[at])][:2] not in ill:
-            sent, lost = sent + int(usage.sent[at]), lost + int(usage.lost[at])
+    for route, (packets, gone) in usage.packets([number]).items():
+        if table.routes[route][:2] not in ill:
+            sent, lost = sent + packets, lost + gone
     return sent > 0 and lost < sent / 2
 
 

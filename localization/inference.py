@@ -16,9 +16,7 @@ from localization.likelihood import (
     MOST_FAULTS,
     SUPPORT_NATS,
     TIE_NATS,
-    Gains,
     Pick,
-    Sample,
     explained,
     fit,
     fit_best,
@@ -27,6 +25,7 @@ from localization.likelihood import (
     refine,
     worth_trying,
 )
+from localization.samples import Gains, Sample
 
 RIVAL_NATS = 3.0
 FINALISTS = 8

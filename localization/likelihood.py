@@ -6,24 +6,27 @@ packets in one of the ``localization.modes``, is how much less the trains that c
 it, maximised over modes and s. What rests on a single pair of endpoints is never blamed: a suspect that no second
 pair speaks against proves nothing (paper, Algorithm 1).
 
-Cost: modes x (lossy trains x suspects per train + seconds x suspects); 5 to 30 ms for a 128-host fabric.
+Cost: modes x (lossy trains x suspects per train + seconds x suspects); 5 to 30 ms for a 128-host fabric. What is the
+same as the last time is not worked out again (``gains``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from localization.arrays import Flags, Floats, Ints
-from localization.modes import MOST_LOSS, Modes, freedom, misfit
+from localization.arrays import Floats, Ints
+from localization.modes import MOST_LOSS, freedom, misfit
+from localization.samples import Gains, LastGains, Sample, crossing
 
 MOST_FAULTS = 32
 BACKGROUND_LOSSES = 20.0
 """How many lost packets the background learned before is worth when its level in the window is fitted."""
 BACKGROUND_RANGE = (0.5, 20.0)
+LEVEL_STEP = 1.02
+"""The level is known in steps, so that one fault more changes nothing for trains that have nothing to do with it."""
 SUPPORT_NATS = 3.0
 TIE_NATS = 1e-6
 ROUNDS = 2
@@ -45,32 +48,6 @@ class Losing(Protocol):
     @property
     def erratic(self) -> bool:
         """Whether it hits some trains at will."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Trains of a window. Of the L lossy ones: ``second``, ``members`` (L x width, -1 = none), ``route``, ``pair``,
-    ``sent``, ``lost``, ``base`` (background loss). Of those without a loss: ``against`` (seconds x suspects x
-    modes, nats). ``expected``: lost packets that the background predicts for all. ``prior``: nats per suspect.
-    ``echo``: gives, per lossy train, the chance that its replies cross a suspect; None: that of no train.
-    ``flown``: gives the number of trains on each of some routes from a second on. ``whole``: per suspect, the one that
-    is the same cable in both directions (itself, if it is no direction).
-    """
-
-    second: Ints
-    members: Ints
-    route: Ints
-    pair: Ints
-    sent: Floats
-    lost: Floats
-    base: Floats
-    against: Floats
-    expected: float
-    prior: Floats
-    modes: Modes
-    echo: Callable[[int], Floats | None]
-    flown: Callable[[Ints, int], Ints]
-    whole: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +73,6 @@ class Pick:
         return self.hit < 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Gains:
-    """Per suspect the best gain; by suspect and mode the gains (``by_mode``) and first seconds (``since``)."""
-
-    best: Floats
-    since: Ints
-    by_mode: Floats
-
-
-def crossing(sample: Sample, suspect: int, since: int) -> Flags:
-    """Which lossy trains cross a suspect from a second on."""
-    return np.asarray((sample.members == suspect).any(axis=1) & (sample.second >= since))
-
-
 def explained(sample: Sample, picks: list[Pick], level: float) -> Floats:
     """Loss of each lossy train that background (times ``level``) and picks explain. A fault begins within a second,
     and a second's messages reach back over the one before: what its trains lost in the ``EDGE_S`` seconds before
@@ -120,26 +83,27 @@ def explained(sample: Sample, picks: list[Pick], level: float) -> Floats:
     survives = 1.0 - np.where(sample.base < 0.5, np.minimum(sample.base * level, 0.5), sample.base)
     for pick in picks:
         on = crossing(sample, pick.suspect, pick.since)
-        edge = crossing(sample, pick.suspect, pick.since - EDGE_S) & ~on
-        own = edge | on if pick.erratic else edge
-        survives = np.where(on, survives * (1.0 - pick.loss), survives)
-        survives = _survives_echo(sample, survives, pick, own)
-        survives = np.where(own, 1.0 - sample.lost / sample.sent * MOST_LOSS, survives)
+        own = crossing(sample, pick.suspect, pick.since - EDGE_S, None if pick.erratic else pick.since)
+        survives[on] *= 1.0 - pick.loss
+        _survive_echo(sample, survives, pick, own)
+        survives[own] = 1.0 - sample.lost[own] / sample.sent[own] * MOST_LOSS
     return np.asarray(np.clip(1.0 - survives, 1e-12, MOST_LOSS))
 
 
-def _survives_echo(sample: Sample, survives: Floats, pick: Pick, own: Flags) -> Floats:
-    """Survival with the pick's share in what routes lose that only their replies may lead over it."""
+def _survive_echo(sample: Sample, survives: Floats, pick: Pick, own: Ints) -> None:
+    """Adds the pick's share in what routes lose that only their replies may lead over it."""
     echo = sample.echo(pick.suspect)
     if echo is None:
-        return survives
-    late = (sample.second >= pick.since - EDGE_S) & ~own
-    counts = sample.lost, sample.sent - sample.lost
-    by_fault, nats = echoed(counts, survives, pick)
-    chance = np.minimum(echo, MOST_LOSS)
-    of_route = np.bincount(sample.route, np.where(late, nats, 0.0))[sample.route]
+        return
+    some = (echo > 0.0) & (sample.second >= pick.since - EDGE_S)
+    some[own] = False
+    late = np.flatnonzero(some)
+    lost, before = sample.lost[late], survives[late]
+    by_fault, nats = echoed((lost, sample.sent[late] - lost), before, pick)
+    chance = np.minimum(echo[late], MOST_LOSS)
+    of_route = np.bincount(sample.route[late], nats)[sample.route[late]]
     odds = chance / (1.0 - chance) * np.exp(np.clip(of_route, -50.0, 50.0))
-    return np.where(late, survives + odds / (1.0 + odds) * (by_fault - survives), survives)
+    survives[late] = before + odds / (1.0 + odds) * (by_fault - before)
 
 
 def echo_gain(sample: Sample, p: Floats, pick: Pick) -> Floats:
@@ -151,8 +115,10 @@ def echo_gain(sample: Sample, p: Floats, pick: Pick) -> Floats:
     echo, pairs = sample.echo(pick.suspect), int(sample.pair.max(initial=-1)) + 1
     if echo is None or (pick.erratic and pick.loss < HEAVY_HIT):
         return np.zeros(pairs)
-    others = (sample.second >= pick.since) & ~crossing(sample, pick.suspect, pick.since) & (echo > 0.0)
-    if not others.any():
+    some = (sample.second >= pick.since) & (echo > 0.0)
+    some[crossing(sample, pick.suspect, pick.since)] = False
+    others = np.flatnonzero(some)
+    if not len(others):
         return np.zeros(pairs)
     counts = sample.lost[others], (sample.sent - sample.lost)[others]
     nats = echoed(counts, 1.0 - p[others], pick)[1]
@@ -188,21 +154,43 @@ def worth_trying(sample: Sample) -> Ints:
 
 
 def gains(sample: Sample, p: Floats, tried: Ints) -> Gains:
-    """Gains of the suspects ``tried`` over what ``p`` explains already; the others have none."""
+    """Gains of the suspects ``tried`` over what ``p`` explains already; the others have none.
+
+    Of suspects whose trains ``p`` explains as it did when these were tried last, what was found then still holds.
+    """
+    last = sample.index.last
+    if last is None or last.tried is not tried or last.modes is not sample.modes:
+        size = sample.against.shape[1]
+        found = Gains(
+            np.zeros(size), np.zeros((size, sample.modes.size), np.int64), np.zeros((size, sample.modes.size))
+        )
+        _weigh(sample, p, tried, found)
+    else:
+        found = Gains(last.found.best.copy(), last.found.since.copy(), last.found.by_mode.copy())
+        touched = np.zeros(len(found.best) + 1, np.bool_)
+        touched[sample.members[p != last.p]] = True
+        _weigh(sample, p, tried[touched[tried]], found)
+    if len(tried) > 1:
+        sample.index.last = LastGains(tried, sample.modes, p, found)
+    return Gains(found.best.copy(), found.since, found.by_mode)
+
+
+def _weigh(sample: Sample, p: Floats, tried: Ints, into: Gains) -> None:
+    """Gains of some suspects, from the lossy trains that cross them."""
     seconds, size = sample.against.shape[:2]
     place = np.zeros(size + 1, np.int64)
-    place[tried + 1] = np.arange(1, len(tried) + 1)
-    flat = (sample.second[:, None] * (len(tried) + 1) + place[sample.members + 1]).ravel()
-    by_mode = np.zeros((size, sample.modes.size))
-    since = np.zeros((size, sample.modes.size), np.int64)
-    each, said = np.arange(len(tried)), sample.modes.say(sample.lost, sample.sent - sample.lost, p)
-    for number in range(sample.modes.size):
+    place[tried] = np.arange(1, len(tried) + 1)
+    places = place[sample.members]
+    rows = np.flatnonzero(places.any(axis=1))
+    flat = (sample.second[rows, None] * (len(tried) + 1) + places[rows]).ravel()
+    each, said = np.arange(len(tried)), sample.modes.say(sample.lost[rows], (sample.sent - sample.lost)[rows], p[rows])
+    for number in range(sample.modes.size if len(tried) else 0):
         spread = np.repeat(said[:, number], sample.members.shape[1])
         total = np.bincount(flat, spread, seconds * (len(tried) + 1)).reshape(seconds, -1)[:, 1:]
         suffix = (total + sample.against[:, tried, number])[::-1].cumsum(axis=0)[::-1]
         first = suffix.argmax(axis=0)
-        since[tried, number], by_mode[tried, number] = first, suffix[first, each] + sample.modes.prior[number]
-    return Gains(by_mode.max(axis=1), since, by_mode)
+        into.since[tried, number], into.by_mode[tried, number] = first, suffix[first, each] + sample.modes.prior[number]
+    into.best[tried] = into.by_mode[tried].max(axis=1)
 
 
 def fit_best(sample: Sample, p: Floats, suspect: int, found: Gains) -> Pick:
@@ -236,7 +224,7 @@ def fit(sample: Sample, p: Floats, suspect: int, since: int) -> Pick:
 
 def _edge_gain(sample: Sample, p: Floats, suspect: int, since: int) -> Floats:
     """Nats, by pair, of what trains lost just before an onset: the fault's own, whatever the share (``explained``)."""
-    edge = crossing(sample, suspect, since - EDGE_S) & (sample.second < since)
+    edge = crossing(sample, suspect, since - EDGE_S, since)
     lost, sent = sample.lost[edge], sample.sent[edge]
     nats = misfit(lost, sent - lost, p[edge])
     return np.asarray(np.bincount(sample.pair[edge], nats, int(sample.pair.max(initial=-1)) + 1), np.float64)
@@ -247,7 +235,8 @@ def fit_level(sample: Sample, picks: list[Pick], level: float) -> float:
     p = explained(sample, picks, level)
     left = float((sample.lost * np.minimum(1.0, sample.base * level / p)).sum())
     fitted = (BACKGROUND_LOSSES + left) / (BACKGROUND_LOSSES + sample.expected)
-    return min(max(fitted, BACKGROUND_RANGE[0]), BACKGROUND_RANGE[1])
+    level = min(max(fitted, BACKGROUND_RANGE[0]), BACKGROUND_RANGE[1])
+    return float(LEVEL_STEP ** round(np.log(level) / np.log(LEVEL_STEP)))
 
 
 def refine(sample: Sample, picks: list[Pick], level: float) -> tuple[list[Pick], float]:

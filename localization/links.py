@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localization.arrays import Ints
 from localization.cases import Ends
+from localization.history import Second
 from localization.watch import FabricWatch
 
 LEAST_PACKETS = 20
@@ -35,27 +35,19 @@ class LinkUse:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Packets of the window by route since an instant, and which routes' pairs are ill."""
+    """The window's trains since an instant, to be asked who crosses what."""
 
-    route: Ints
-    sent: Ints
-    lost: Ints
+    seconds: list[Second]
     watch: FabricWatch
 
     def of_link(self, link: str, own: set[Ends], ill: set[Ends]) -> LinkUse:
         """Who else uses a link. ``own``: pairs of the case, ``ill``: pairs with any open anomaly."""
         table = self.watch.routes
-        numbers = [
-            number
-            for suspect, number in table.suspects.index.items()
-            if suspect.name == link and suspect.kind in ("direction", "link")
-        ]
-        on = np.isin(table.members[self.route], numbers).any(axis=1)
         healthy: set[Ends] = set()
         sick: set[Ends] = set()
         sent = lost = 0
-        for at in np.flatnonzero(on).tolist():
-            src, dst = table.routes[int(self.route[at])][:2]
+        for route, (packets, gone) in self.packets(table.suspects.of_link(link)).items():
+            src, dst = table.routes[route][:2]
             ends = (src, dst) if src < dst else (dst, src)
             if ends in own:
                 continue
@@ -63,18 +55,23 @@ class Usage:
                 sick.add(ends)
                 continue
             healthy.add(ends)
-            sent += int(self.sent[at])
-            lost += int(self.lost[at])
+            sent += packets
+            lost += gone
         return LinkUse(link, len(healthy), len(sick), sent, lost)
+
+    def packets(self, suspects: list[int]) -> dict[int, tuple[int, int]]:
+        """Packets sent and lost by route over any of some suspects, by their numbers."""
+        table, found = self.watch.routes, dict[int, tuple[int, int]]()
+        for second in self.seconds:
+            crossing = [table.crossing(second.route, number) for number in suspects]
+            on = np.unique(np.concatenate(crossing)) if crossing else np.zeros(0, np.int64)
+            columns = zip(second.route[on].tolist(), second.sent[on].tolist(), second.lost[on].tolist(), strict=True)
+            for route, packets, gone in columns:
+                before = found.get(route, (0, 0))
+                found[route] = before[0] + packets, before[1] + gone
+        return found
 
 
 def usage_since(watch: FabricWatch, since_us: int) -> Usage:
-    """Sums of the window's trains by route, since an instant."""
-    seconds = watch.window.since(since_us)
-    size = len(watch.routes.routes)
-    sent, lost = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    for second in seconds:
-        sent += np.bincount(second.route, second.sent, size).astype(np.int64)
-        lost += np.bincount(second.route, second.lost, size).astype(np.int64)
-    used = np.flatnonzero(sent)
-    return Usage(used, sent[used], lost[used], watch)
+    """The window's trains since an instant."""
+    return Usage(watch.window.since(since_us), watch)

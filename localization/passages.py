@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from math import log
 
-import numpy as np
-
 from localization.scene import Scene
 
 LEAST_CHANCE = 0.02
@@ -37,9 +35,8 @@ def passing_chances(scene: Scene, ends: tuple[str, str]) -> dict[str, float]:
     """Egress ports of switches on a pair's ways, there and back, with the chance that some of its probes wait there."""
     watch, topology = scene.store.watch, scene.topology
     table = watch.routes
-    number = table.pair_index.get(ends)
     missed: dict[str, float] = {}
-    for route in np.flatnonzero(table.pair == number).tolist() if number is not None else ():
+    for route in table.of_pair(*ends).tolist():
         ways = watch.echoes.ways(topology, table.routes, route) | {
             table.suspects.all[at]: 1.0 for at in table.members[route].tolist() if at >= 0
         }

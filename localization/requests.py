@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from localization.evidence import EvidenceStore
 from localization.scene import in_seconds, listing
@@ -191,10 +190,7 @@ def _traces(pairs: list[tuple[str, str]], store: EvidenceStore) -> list[Wish]:
 def _is_known(pair: tuple[str, str], store: EvidenceStore) -> bool:
     """Whether a path of a pair is known in that direction."""
     table = store.watch.routes
-    number = table.pair_index.get((min(pair), max(pair)))
-    if number is None:
-        return False
-    routes = (table.routes[at] for at in np.flatnonzero(table.pair == number).tolist())
+    routes = (table.routes[at] for at in table.of_pair(*pair).tolist())
     return any(route[:2] == pair and table.path(store.topology, route) is not None for route in routes)
 
 

@@ -6,74 +6,168 @@ single numpy calls. Routes that no second of the window uses are dropped by ``ke
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from localization.arrays import Floats, Ints
+from localization.arrays import Flags, Floats, Ints
+from localization.numbering import RouteNumbers
 from localization.routing import distances, hashed_path
-from localization.suspects import SuspectTable, suspects_of_path
+from localization.suspects import PRIOR_NATS, SuspectTable, suspects_of_path
 from localization.topology import Topology
+from schemas.diagnosis import PairWindows
 
 Route = tuple[str, str, tuple[str, ...] | None, int]
 """(source, destination, path or None, source port where the path has to be computed, else 0)"""
 UNSEEN_HOPS = 2
 """Links assumed between the leaves of a path that is not known."""
+MOST_ASKED = 256
 
 
 def _no_members() -> Ints:
     return np.full((0, 0), -1, np.int64)
 
 
+def _no_ends() -> Ints:
+    return np.zeros((0, 2), np.int64)
+
+
 def _ints() -> Ints:
     return np.zeros(0, np.int64)
 
 
+def _flags() -> Flags:
+    return np.zeros(0, np.bool_)
+
+
+def _floats() -> Floats:
+    return np.zeros(0)
+
+
+@dataclass(slots=True)
+class RouteIndex:
+    """Answers that follow from the table and are kept, since they are asked for again; a pickle leaves them out.
+
+    ``crossed``: by suspect, how many routes were looked at, and those of them that cross it. ``order``, ``starts``:
+    routes by pair.
+    """
+
+    crossed: dict[int, tuple[int, Ints]] = field(default_factory=dict)
+    order: Ints = field(default_factory=_ints)
+    starts: Ints = field(default_factory=_ints)
+
+    def __reduce__(self) -> tuple[type[RouteIndex], tuple[()]]:
+        return RouteIndex, ()
+
+    def crossing(self, members: Ints, suspect: int) -> Ints:
+        """Routes that cross a suspect, ascending."""
+        size, known = self.crossed.get(suspect, (0, _ints()))
+        if size < len(members):
+            if len(self.crossed) >= MOST_ASKED:
+                self.crossed.clear()
+            more = np.flatnonzero(members[size:].ravel() == suspect) // members.shape[1] + size
+            known = np.concatenate([known, more])
+            self.crossed[suspect] = len(members), known
+        return known
+
+    def of_pair(self, pair: Ints, number: int) -> Ints:
+        """Routes of a pair, ascending."""
+        if len(self.order) != len(pair):
+            self.order = np.argsort(pair, kind="stable")
+            self.starts = np.searchsorted(pair[self.order], np.arange(int(pair.max(initial=-1)) + 2))
+        return self.order[self.starts[number] : self.starts[number + 1]]
+
+
 @dataclass(slots=True)
 class RouteTable:
-    """Routes of one fabric. ``pair``: number of the unordered pair of endpoints; ``unseen``: links not known."""
+    """Routes of one fabric. ``pair``: number of the unordered pair of endpoints; ``stray``: links of a route that
+    no hop stands for: those that are not known, and one if it crosses no hop; ``ends``: numbers of source and
+    destination.
+
+    By suspect: ``hop``, whether it is one of those that make up the background of a route (directions, and links whose
+    direction is not known); ``prior``, nats.
+    """
 
     suspects: SuspectTable = field(default_factory=SuspectTable)
-    index: dict[Route, int] = field(default_factory=dict)
+    numbers: RouteNumbers = field(default_factory=RouteNumbers)
     routes: list[Route] = field(default_factory=list)
     pair_index: dict[tuple[str, str], int] = field(default_factory=dict)
     members: Ints = field(default_factory=_no_members)
     pair: Ints = field(default_factory=_ints)
-    unseen: Ints = field(default_factory=_ints)
+    stray: Ints = field(default_factory=_ints)
+    ends: Ints = field(default_factory=_no_ends)
+    hop: Flags = field(default_factory=_flags)
+    prior: Floats = field(default_factory=_floats)
     reach: dict[str, dict[str, int]] = field(default_factory=dict)
+    index: RouteIndex = field(default_factory=RouteIndex)
 
-    def number(self, route: Route) -> int:
-        """The number of a route, a new one if it was never used; call ``settle`` before arrays are used."""
-        found = self.index.get(route)
-        if found is None:
-            found = self.index[route] = len(self.routes)
-            self.routes.append(route)
+    def number(self, values: Sequence[PairWindows], topology: Topology) -> Ints:
+        """The route of each train of some messages, in their order; routes that are new are settled."""
+        fabric_map = topology.fabric_map
+        hashed = fabric_map is not None and fabric_map.ecmp.method == "hash"
+        src = [name for value in values for name in value.src]
+        dst = [name for value in values for name in value.dst]
+        tags = [self._tags(value, hashed) for value in values]
+        found, new = self.numbers.of(src, dst, np.concatenate([_ints(), *tags]))
+        begins = np.cumsum([0, *(len(each) for each in tags)])
+        for at, message in zip(new.tolist(), (np.searchsorted(begins, new, "right") - 1).tolist(), strict=True):
+            value, row = values[message], at - int(begins[message])
+            path = value.paths[value.path[row]] if value.path[row] >= 0 else None
+            self.routes.append((src[at], dst[at], path, value.sport[row] if path is None and hashed else 0))
+        self._settle(topology)
         return found
 
-    def settle(self, topology: Topology) -> None:
+    def _tags(self, value: PairWindows, hashed: bool) -> Ints:
+        path = np.array(value.path, np.int64)
+        tags = np.append(self.numbers.tags_of(value.paths), 0)[path]
+        return np.where(path < 0, np.array(value.sport, np.int64), tags) if hashed else tags
+
+    def _settle(self, topology: Topology) -> None:
         """Works out the suspects of the routes that are new."""
         known = len(self.pair)
         if known == len(self.routes):
             return
-        rows = [self._suspects(topology, route) for route in self.routes[known:]]
-        width = max(1, self.members.shape[1], *(len(row) for row in rows))
-        members = np.full((len(self.routes), width), -1, np.int64)
-        members[:known, : self.members.shape[1]] = self.members
-        for number, row in enumerate(rows, known):
-            members[number, : len(row)] = row
-        self.members = members
-        pairs = [self._pair(route) for route in self.routes[known:]]
-        self.pair = np.concatenate([self.pair, np.array(pairs, np.int64)])
-        unseen = [UNSEEN_HOPS if self.path(topology, route) is None else 0 for route in self.routes[known:]]
-        self.unseen = np.concatenate([self.unseen, np.array(unseen, np.int64)])
+        new = np.arange(known, len(self.routes))
+        more = np.full((len(new), self.members.shape[1]), -1, np.int64)
+        self.members = np.concatenate([self.members, more])
+        self.stray = np.concatenate([self.stray, np.zeros(len(new), np.int64)])
+        self.pair = np.concatenate([self.pair, np.array([self._pair(r) for r in self.routes[known:]], np.int64)])
+        self.ends = np.concatenate([self.ends, self._ends(self.routes[known:])])
+        self._place(topology, new)
+
+    def _place(self, topology: Topology, numbers: Ints) -> None:
+        """Works out what some routes cross."""
+        routes = [self.routes[number] for number in numbers.tolist()]
+        paths = [self.path(topology, route) for route in routes]
+        rows = [
+            [self.suspects.number(suspect) for suspect in suspects_of_path(topology, src, dst, path)]
+            for (src, dst, _, _), path in zip(routes, paths, strict=True)
+        ]
+        self._describe(topology)
+        width = max(1, *(len(row) for row in rows))
+        if width > self.members.shape[1]:
+            more = np.full((len(self.members), width - self.members.shape[1]), -1, np.int64)
+            self.members = np.concatenate([self.members, more], axis=1)
+        placed = np.array([row + [-1] * (self.members.shape[1] - len(row)) for row in rows], np.int64)
+        unseen = np.array([UNSEEN_HOPS if path is None else 0 for path in paths], np.int64)
+        self.members[numbers] = placed
+        self.stray[numbers] = np.maximum(unseen, ~np.append(self.hop, False)[placed].any(axis=1))
+
+    def _describe(self, topology: Topology) -> None:
+        """Says of the suspects that are new whether they are hops, and how rare their faults."""
+        new, known = self.suspects.all[len(self.hop) :], topology.cables
+        hop = [s.kind == "direction" or (s.kind == "link" and s.name not in known) for s in new]
+        self.hop = np.concatenate([self.hop, np.array(hop, np.bool_)])
+        self.prior = np.concatenate([self.prior, np.array([PRIOR_NATS[s.kind] for s in new], np.float64)])
 
     def _pair(self, route: Route) -> int:
         ends = (route[0], route[1]) if route[0] < route[1] else (route[1], route[0])
         return self.pair_index.setdefault(ends, len(self.pair_index))
 
-    def _suspects(self, topology: Topology, route: Route) -> list[int]:
-        path = self.path(topology, route)
-        return [self.suspects.number(suspect) for suspect in suspects_of_path(topology, route[0], route[1], path)]
+    def _ends(self, routes: list[Route]) -> Ints:
+        known = self.numbers.ends
+        return np.array([(known[src], known[dst]) for src, dst, _, _ in routes], np.int64).reshape(-1, 2)
 
     def path(self, topology: Topology, route: Route) -> tuple[str, ...] | None:
         """The links of a route: as traced, else as the fabric's hash says, else None."""
@@ -87,24 +181,50 @@ class RouteTable:
 
     def refresh(self, topology: Topology) -> None:
         """Works out all suspects anew, after a map has changed. Numbers of routes and suspects stay."""
-        self.reach = {}
-        self.members, self.pair, self.unseen = _no_members(), _ints(), _ints()
-        self.settle(topology)
+        self.reach, self.index = {}, RouteIndex()
+        self.members, self.pair, self.stray, self.ends = _no_members(), _ints(), _ints(), _no_ends()
+        self.hop, self.prior = _flags(), _floats()
+        self._settle(topology)
+
+    def of_ends(self, names: set[str]) -> Ints:
+        """Routes that begin or end at one of some endpoints, ascending."""
+        known = self.numbers.ends
+        wanted = [known[name] for name in names if name in known]
+        return np.flatnonzero(np.isin(self.ends, wanted).any(axis=1)) if wanted else _ints()
+
+    def move(self, topology: Topology, routes: Ints) -> None:
+        """Works out anew what some routes cross, after their ends have moved."""
+        self.index = RouteIndex()
+        self._place(topology, routes)
 
     def keep(self, used: Ints) -> Ints:
         """Drops all routes but ``used`` (ascending); returns the new number by old one, -1 = dropped."""
         renumber = np.full(len(self.routes), -1, np.int64)
         renumber[used] = np.arange(len(used))
         self.routes = [self.routes[number] for number in used.tolist()]
-        self.index = {route: number for number, route in enumerate(self.routes)}
-        self.members, self.unseen = self.members[used], self.unseen[used]
+        self.numbers, self.index = RouteNumbers(), RouteIndex()
+        tags = [sport if path is None else int(self.numbers.tags_of([path])[0]) for _, _, path, sport in self.routes]
+        self.numbers.of([r[0] for r in self.routes], [r[1] for r in self.routes], np.array(tags, np.int64))
+        self.members, self.stray, self.ends = self.members[used], self.stray[used], self._ends(self.routes)
         self.pair_index = {}
         self.pair = np.array([self._pair(route) for route in self.routes], np.int64)
         return renumber
 
     def crossing(self, routes: Ints, suspect: int) -> Ints:
-        """Positions in ``routes`` of those that cross a suspect."""
-        return np.flatnonzero((self.members[routes] == suspect).any(axis=1))
+        """Positions in ``routes`` (ascending) of those that cross a suspect."""
+        return trains_of(routes, self.index.crossing(self.members, suspect))
+
+    def of_pair(self, src: str, dst: str) -> Ints:
+        """The routes between two endpoints, in both directions, ascending."""
+        number = self.pair_index.get((src, dst) if src < dst else (dst, src))
+        return _ints() if number is None else self.index.of_pair(self.pair, number)
+
+
+def trains_of(ascending: Ints, routes: Ints) -> Ints:
+    """Positions in ``ascending``, routes of trains, of those on any of ``routes`` (ascending, each once)."""
+    low = np.searchsorted(ascending, routes, "left")
+    count = np.searchsorted(ascending, routes, "right") - low
+    return np.repeat(low - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
 
 
 def sum_by_suspect(members: Ints, weights: Floats, size: int) -> Floats:

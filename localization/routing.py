@@ -17,8 +17,11 @@ LONGEST = 16
 ROCE_PORT = 4791
 
 
-def distances(topology: Topology, target: str) -> dict[str, int]:
-    """Number of links from every node to ``target``; RNICs forward nothing, so no path leads through one."""
+def distances(topology: Topology, target: str, ends: bool = True) -> dict[str, int]:
+    """Number of links from every node to ``target``; RNICs forward nothing, so no path leads through one.
+
+    ``ends``: whether also from other RNICs, not from switches only.
+    """
     found = {target: 0}
     queue = deque([target])
     while queue:
@@ -27,7 +30,7 @@ def distances(topology: Topology, target: str) -> dict[str, int]:
             continue
         for cable in topology.neighbours.get(node, ()):
             other = cable.far_end(node)
-            if other is not None and other not in found:
+            if other is not None and other not in found and (ends or not topology.is_rnic(other)):
                 found[other] = found[node] + 1
                 queue.append(other)
     return found

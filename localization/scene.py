@@ -45,18 +45,18 @@ class Scene:
 
     def paths(self) -> dict[tuple[str, str], list[tuple[str, ...]]]:
         """Known paths of each pair in the window, each once, sorted."""
-        table = self.store.watch.routes
-        wanted = set(self.pairs)
+        watch = self.store.watch
+        table, used = watch.routes, watch.window.uses(len(watch.routes.routes))
         found: dict[tuple[str, str], set[tuple[str, ...]]] = {pair: set() for pair in self.pairs}
         for anomaly in self.case.members():
             if anomaly.path:
                 found.setdefault((anomaly.src, anomaly.dst), set()).add(anomaly.path)
-        for number in self.store.watch.window.used().tolist():
-            route: Route = table.routes[number]
-            if (route[0], route[1]) in wanted:
-                path = table.path(self.topology, route)
+        for pair in self.pairs:
+            for number in table.of_pair(*pair).tolist():
+                route: Route = table.routes[number]
+                path = table.path(self.topology, route) if used[number] and route[:2] == pair else None
                 if path:
-                    found[route[0], route[1]].add(path)
+                    found[pair].add(path)
         return {pair: sorted(found[pair]) for pair in sorted(found)}
 
     def own_parts(self, endpoint: str) -> list[str]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.faults import Fault, crossing_of, same_trouble
+from localization.history import Second
 from localization.inference import Explanation, infer, merge_links
-from localization.likelihood import Pick, Sample
+from localization.likelihood import Pick
 from localization.modes import MODES
+from localization.routes import sum_by_suspect
+from localization.samples import Sample
 from localization.suspects import PRIOR_NATS, Suspect, component_of, whole_cables
 from localization.watch import HEAVY_LOSS, REVIEW_S, FabricWatch
 from schemas.instants import SECOND_US
@@ -22,17 +26,19 @@ LEAST_EXPOSED = 5.0
 STILL = 0.5
 """Share of a fault's nats that has to be explained by another one before that takes its place."""
 NEARLY_ALL = 0.9
+MOST_SUSPECTS = 4096
 _RANK = list(PRIOR_NATS)
 
 
 def look(watch: FabricWatch, t_us: int) -> bool:
     """Searches the window; whether the set of faults has changed. A search in vain makes the next one wait longer."""
     watch.looked_at = watch.most_evidence()
-    sample = sample_of(watch)
-    found = infer(sample, watch.penalty, lambda suspect: rank(watch, suspect))
-    picks = merge_links(sample, found.picks, _switch_links(watch), watch.penalty)
+    sample, numbers = sample_of(watch)
+    found = infer(sample, watch.penalty, lambda suspect: rank(watch, int(numbers[suspect])))
+    picks = merge_links(sample, found.picks, _switch_links(watch, found.picks, numbers), watch.penalty)
+    found, picks = _numbered(found, numbers), [_renamed(pick, numbers) for pick in picks]
     _weigh_replies(watch, picks, found.level)
-    changed = adopt(watch, found, [_fault(watch, pick, t_us) for pick in picks])
+    changed = adopt(watch, found, numbers, [_fault(watch, pick, t_us) for pick in picks])
     watch.look_gap_s = 1 if changed else min(2 * watch.look_gap_s, SLOWEST_LOOK_S)
     watch.next_look_us = t_us + watch.look_gap_s * SECOND_US
     watch.review_gap_s = REVIEW_S if changed else min(2 * watch.review_gap_s, SLOWEST_REVIEW_S)
@@ -40,38 +46,76 @@ def look(watch: FabricWatch, t_us: int) -> bool:
     return changed
 
 
-def sample_of(watch: FabricWatch) -> Sample:
-    """The window as input of the search; faults that are over count as background while they lasted."""
-    seconds, size = watch.window.seconds, len(watch.routes.suspects.all)
-    is_hop, over = watch.hops(), [fault for fault in watch.faults if fault.ended_us is not None]
-    against = np.zeros((len(seconds), size, MODES.size))
-    parts: list[tuple[Ints, Ints, Ints, Ints, Floats]] = []
-    expected = 0.0
-    for number, second in enumerate(seconds):
-        acquittal = second.acquittal(watch.routes)
-        against[number, : len(acquittal)] = acquittal
-        p = watch.explained(second, is_hop, over)
-        expected += float((second.sent * p).sum())
-        on = np.flatnonzero(second.lost > 0)
-        parts.append((np.full(len(on), number), second.route[on], second.sent[on], second.lost[on], p[on]))
-    second_of, route, sent, lost, base = (np.concatenate([part[column] for part in parts]) for column in range(5))
-    tried = tried_modes(watch)
-    return Sample(
-        second=second_of.astype(np.int64),
-        members=watch.routes.members[route],
+def sample_of(watch: FabricWatch) -> tuple[Sample, Ints]:
+    """The window as input of the search, and the numbers of the suspects in it, which has its own; faults that are over
+    count as background while they lasted.
+    """
+    over = [fault for fault in watch.faults if fault.ended_us is not None]
+    parts = [_lossy_of(watch, second, over) for second in watch.window.seconds]
+    lossy, tried = [part for part, _, _ in parts], tried_modes(watch)
+    route = np.concatenate([part.route for part in lossy])
+    sent = np.concatenate([part.sent for part in lossy]).astype(np.float64)
+    lost = np.concatenate([part.lost for part in lossy]).astype(np.float64)
+    base = np.concatenate([p for _, p, _ in parts])
+    members = watch.routes.members[route]
+    numbers = _worth_keeping(watch, members, MODES.only(tried).say(lost, sent - lost, base))
+    own = np.full(len(watch.routes.suspects.all) + 1, -1, np.int64)
+    own[numbers] = np.arange(len(numbers))
+    whole = own[whole_cables(watch.topology, watch.routes.suspects, numbers.tolist())]
+    names = watch.routes.suspects.all
+    sample = Sample(
+        second=np.repeat(np.arange(len(lossy)), [len(part.route) for part in lossy]),
+        members=own[members],
         route=route,
         pair=watch.routes.pair[route],
-        sent=sent.astype(np.float64),
-        lost=lost.astype(np.float64),
+        sent=sent,
+        lost=lost,
         base=base,
-        against=against[:, :, tried],
-        expected=expected,
-        prior=watch.priors(),
+        against=np.stack([second.acquittal(watch.routes).of(numbers)[:, tried] for second in watch.window.seconds]),
+        expected=sum(expected for _, _, expected in parts),
+        prior=watch.routes.prior[numbers],
         modes=MODES.only(tried),
-        echo=cache(lambda suspect: watch.echo_chances(route, watch.routes.suspects.all[suspect])),
+        echo=cache(lambda suspect: watch.echo_chances(route, names[int(numbers[suspect])])),
         flown=lambda routes, since: flown(watch, since)[routes],
-        whole=np.array(whole_cables(watch.topology, watch.routes.suspects), np.int64),
+        whole=np.where(whole < 0, np.arange(len(numbers)), whole),
     )
+    return sample, numbers
+
+
+def _worth_keeping(watch: FabricWatch, members: Ints, said: Floats) -> Ints:
+    """Numbers of the suspects to be looked at, ascending: all, or of more than ``MOST_SUSPECTS`` those that the lossy
+    trains could speak most against. On a large fabric nearly all others have met a stray loss or none.
+    """
+    size = len(watch.routes.suspects.all)
+    if size <= MOST_SUSPECTS:
+        return np.arange(size)
+    bound = np.max([sum_by_suspect(members, np.maximum(column, 0.0), size) for column in said.T], axis=0)
+    likely = np.argsort(-bound, kind="stable")[: MOST_SUSPECTS // 2]
+    table = watch.routes.suspects
+    wholes = whole_cables(watch.topology, table, likely.tolist())
+    known = [table.index[fault.suspect] for fault in watch.active()]
+    return np.unique(np.concatenate([likely, np.array([*wholes, *known], np.int64)]))
+
+
+def _renamed(pick: Pick, numbers: Ints) -> Pick:
+    """A pick by the fabric's numbers."""
+    rivals = tuple((int(numbers[suspect]), gain) for suspect, gain in pick.rivals)
+    return replace(pick, suspect=int(numbers[pick.suspect]), rivals=rivals)
+
+
+def _numbered(found: Explanation, numbers: Ints) -> Explanation:
+    """What was found by the fabric's numbers."""
+    runner_up = _renamed(found.runner_up, numbers) if found.runner_up else None
+    return replace(found, picks=[_renamed(pick, numbers) for pick in found.picks], runner_up=runner_up)
+
+
+def _lossy_of(watch: FabricWatch, second: Second, over: list[Fault]) -> tuple[Second, Floats, float]:
+    """A second's lossy trains, their loss by background and old faults, the packets that all its trains lose so."""
+    part = second.only(np.flatnonzero(watch.touched(second, over)))
+    p = watch.explained(part, over)
+    more = float((part.sent * (p - watch.background.of_routes(watch.routes, part.route))).sum())
+    lossy = part.lost > 0
+    return part.only(lossy), p[lossy], watch.background.expected(second, watch.routes) + more
 
 
 def flown(watch: FabricWatch, since: int) -> Ints:
@@ -91,15 +135,16 @@ def rank(watch: FabricWatch, suspect: int) -> tuple[int, str]:
     return _RANK.index(found.kind), f"{found.name} {found.source}"
 
 
-def _switch_links(watch: FabricWatch) -> dict[int, list[int]]:
-    """Suspects that are links of a switch, or of an RNIC with several, by the suspect that is the switch or RNIC."""
+def _switch_links(watch: FabricWatch, picks: list[Pick], numbers: Ints) -> dict[int, list[int]]:
+    """Picked links of a switch, or of an RNIC with several, by the suspect that is the switch or RNIC."""
     touching: dict[int, list[int]] = {}
-    table = watch.routes.suspects
-    for number, suspect in enumerate(table.all):
+    table, own = watch.routes.suspects, {number: at for at, number in enumerate(numbers.tolist())}
+    for number in sorted(pick.suspect for pick in picks):
+        suspect = table.all[int(numbers[number])]
         cable = watch.topology.cables.get(suspect.name) if suspect.kind in ("direction", "link") else None
         for node in (cable.node_a, cable.node_b) if cable else ():
             several = watch.topology.has_several_uplinks(node)
-            switch = table.index.get(Suspect("rnic" if several else "switch", node))
+            switch = own.get(table.index.get(Suspect("rnic" if several else "switch", node), -1))
             if switch is not None:
                 touching.setdefault(switch, []).append(number)
     return touching
@@ -129,13 +174,15 @@ def _weigh_replies(watch: FabricWatch, picks: list[Pick], level: float) -> None:
 
     Counted in routes: each comes back over a fault or does not, so all its trains together say no more than one thing.
     """
-    names, is_hop = watch.routes.suspects.all, watch.hops()
+    names = watch.routes.suspects.all
     inner = [pick for pick in picks if names[pick.suspect].kind in ("direction", "link", "switch")]
     if not inner:
         return
     size = len(watch.routes.routes)
     back = [watch.crossed_back(np.arange(size), names[pick.suspect]) for pick in inner]
-    crosses = np.isin(watch.routes.members, [pick.suspect for pick in inner]).any(axis=1)
+    crosses, table = np.zeros(size, np.bool_), watch.routes
+    for pick in inner:
+        crosses[table.index.crossing(table.members, pick.suspect)] = True
     chance = np.where(crosses, 0.0, np.max(back, axis=0))
     excess, exposed = np.zeros(size), np.zeros(size)
     begin = min(pick.since for pick in inner)
@@ -146,7 +193,7 @@ def _weigh_replies(watch: FabricWatch, picks: list[Pick], level: float) -> None:
         taken = np.where(crosses, 0.0, np.max(took, axis=0))
         some = taken[second.route] > 0.0
         route, sent = second.route[some], second.sent[some]
-        base = level * watch.background.of_routes(watch.routes, route, is_hop)
+        base = level * watch.background.of_routes(watch.routes, route)
         excess += np.bincount(route, second.lost[some] - sent * base, size)
         exposed += np.bincount(route, sent * taken[route], size)
     enough = np.maximum(exposed, LEAST_EXPOSED)
@@ -163,11 +210,12 @@ def _packets(watch: FabricWatch, pick: Pick) -> tuple[int, int]:
     return sent, lost
 
 
-def adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
+def adopt(watch: FabricWatch, found: Explanation, numbers: Ints, faults: list[Fault]) -> bool:
     """Takes the result over. A known fault that was not found again stays until it has recovered, unless replaced.
 
     Another one replaces it that explains the same trains, and leaves little of what spoke for it: what the first second
-    of a fault showed may have looked like its neighbour.
+    of a fault showed may have looked like its neighbour. ``numbers``: of the suspects that were looked at; what spoke
+    against the others before still does.
     """
     known = {fault.suspect: fault for fault in watch.active()}
     now = {fault.suspect for fault in faults}
@@ -182,7 +230,8 @@ def adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
             kept.append(old)
             continue
         kin = [new for new in faults if related(watch, old.suspect, new.suspect)]
-        remaining = float(found.left[watch.routes.suspects.index[old.suspect]].max(initial=0.0))
+        place = np.searchsorted(numbers, watch.routes.suspects.index[old.suspect])
+        remaining = float(found.left[place].max(initial=0.0))
         taken = remaining < STILL * old.gain
         heirs = kin or [new for new in faults if taken and (same_trouble(old, new) or _takes_over(watch, old, new))]
         if heirs:
@@ -191,9 +240,8 @@ def adopt(watch: FabricWatch, found: Explanation, faults: list[Fault]) -> bool:
         else:
             kept.append(old)
     watch.faults = kept + faults
-    left = np.zeros_like(watch.score)
-    left[: len(found.left), tried_modes(watch)] = np.maximum(0.0, found.left)
-    watch.score = left
+    watch.score[numbers] = 0.0
+    watch.score[np.ix_(numbers, tried_modes(watch))] = np.maximum(0.0, found.left)
     runner = found.runner_up
     watch.runner_up = (watch.routes.suspects.all[runner.suspect], runner.gain, runner.support) if runner else None
     return {fault.suspect for fault in watch.active()} != set(known)

@@ -9,6 +9,7 @@ RNIC.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -30,10 +31,11 @@ class Suspect(NamedTuple):
 
 @dataclass(slots=True)
 class SuspectTable:
-    """Numbered suspects."""
+    """Numbered suspects; ``by_link``: those that are a link, or a direction of it."""
 
     index: dict[Suspect, int] = field(default_factory=dict)
     all: list[Suspect] = field(default_factory=list)
+    by_link: dict[str, list[int]] = field(default_factory=dict)
 
     def number(self, suspect: Suspect) -> int:
         """The number of a suspect, a new one if it was never used."""
@@ -41,7 +43,13 @@ class SuspectTable:
         if found is None:
             found = self.index[suspect] = len(self.all)
             self.all.append(suspect)
+            if suspect.kind in ("direction", "link"):
+                self.by_link.setdefault(suspect.name, []).append(found)
         return found
+
+    def of_link(self, link: str) -> list[int]:
+        """Numbers of a link's suspects: both ways, and each way by itself."""
+        return self.by_link.get(link, [])
 
 
 def suspects_of_path(topology: Topology, src: str, dst: str, path: tuple[str, ...] | None) -> list[Suspect]:
@@ -113,10 +121,11 @@ def is_only_access(topology: Topology, cable: Cable) -> bool:
     return any(topology.is_rnic(end) and not topology.has_several_uplinks(end) for end in (cable.node_a, cable.node_b))
 
 
-def whole_cables(topology: Topology, table: SuspectTable) -> list[int]:
-    """Per suspect the number of the one that is the same cable both ways: itself, unless it is a direction of one."""
+def whole_cables(topology: Topology, table: SuspectTable, numbers: Iterable[int]) -> list[int]:
+    """Of some suspects the one that is the same cable both ways: itself, unless it is a direction of one."""
     found = []
-    for number, suspect in enumerate(table.all):
+    for number in numbers:
+        suspect = table.all[number]
         cable = topology.cables.get(suspect.name) if suspect.kind == "direction" else None
         whole = Suspect("link", suspect.name)
         if cable is not None and is_only_access(topology, cable):

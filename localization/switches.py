@@ -42,10 +42,9 @@ def _is_alike(scene: Scene, fault: Fault, switch: str) -> bool:
     if own is None or whole is None:
         return False
     usage = usage_since(scene.store.watch, fault.since_us + EDGE_US)
-    mine = set(table.crossing(usage.route, own).tolist())
-    others = [at for at in table.crossing(usage.route, whole).tolist() if at not in mine]
-    sent, lost = sum(int(usage.sent[at]) for at in others), sum(int(usage.lost[at]) for at in others)
-    return lost >= DEAD * sent
+    mine = usage.packets([own])
+    others = [packets for route, packets in usage.packets([whole]).items() if route not in mine]
+    return sum(lost for _, lost in others) >= DEAD * sum(sent for sent, _ in others)
 
 
 def fell_silent(scene: Scene, switch: str) -> Stream | None:

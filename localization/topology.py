@@ -81,15 +81,18 @@ class Topology:
             cables.sort(key=lambda cable: (order[cable.far_end(node) or node], cable.link))
         return True
 
-    def take_endpoints(self, value: FabricEndpoints) -> bool:
-        """Follows a job's endpoint map; whether it is newer than what was known."""
+    def take_endpoints(self, value: FabricEndpoints) -> set[str]:
+        """Follows a job's endpoint map if it is newer; returns the endpoints that are not where they were before.
+
+        Among them those of a host that has several RNICs now, or one only.
+        """
         known = self.jobs.get(value.job)
         if known is not None and value.version <= known.version:
-            return False
+            return set()
         self.jobs[value.job] = value
         if value.state == "ended":
             del self.jobs[value.job]
-        before = self.endpoints
+        before, crowded = self.endpoints, {host for host, rnics in self.rnics_of.items() if len(rnics) > 1}
         self.endpoints, self.job_of, self.rnics_of = {}, {}, {}
         for job in sorted(self.jobs):
             for endpoint in self.jobs[job].endpoints:
@@ -99,7 +102,11 @@ class Topology:
                     self.rnics_of.setdefault(endpoint.host, set()).add(rnic_node(endpoint))
         self._note_left(before, value.t_us)
         self.joined = {name: self.joined.get(name, value.t_us) for name in self.endpoints}
-        return True
+        names = {endpoint.endpoint for each in (known, value) if each is not None for endpoint in each.endpoints}
+        moved = {name for name in names if before.get(name) != self.endpoints.get(name)}
+        hosts = {listed[name].host for listed in (before, self.endpoints) for name in moved if name in listed}
+        changed = {host for host in hosts if (host in crowded) != (len(self.rnics_of.get(host, ())) > 1)}
+        return moved | {name for name, listed in self.endpoints.items() if changed and listed.host in changed}
 
     def _note_left(self, before: dict[str, Endpoint], t_us: int) -> None:
         """Remembers who left and when, the last ``MOST_LEFT`` of them."""

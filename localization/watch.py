@@ -17,13 +17,13 @@ import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.echoes import Echoes
-from localization.faults import RECOVERY_NATS, Fault, explained_by, follow
+from localization.faults import RECOVERY_NATS, Fault, crossing_of, explained_by, follow
 from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, TrainWindow
 from localization.modes import MODES
 from localization.muting import KEPT, Mutes
 from localization.parameters import LocalizationParameters
-from localization.routes import RouteTable, sum_by_suspect
-from localization.suspects import PRIOR_NATS, Suspect
+from localization.routes import RouteTable, sum_by_suspect, trains_of
+from localization.suspects import Suspect
 from localization.topology import Topology
 from schemas.diagnosis import PairWindows
 from schemas.instants import SECOND_US
@@ -53,6 +53,7 @@ class FabricWatch:
     topology: Topology
     window: TrainWindow
     background: HopBackground
+    open: list[PairWindows] = field(default_factory=list)
     routes: RouteTable = field(default_factory=RouteTable)
     score: Floats = field(default_factory=_scores)
     faults: list[Fault] = field(default_factory=list)
@@ -95,47 +96,85 @@ class FabricWatch:
                         src, dst = self.routes.routes[int(second.route[at])][:2]
                         yield src, dst, int(second.lost[at])
 
-    def take(self, value: PairWindows) -> Ints:
-        """Notes the trains of a message; returns the route of each."""
-        paths = [*value.paths, None]
-        fabric_map = self.topology.fabric_map
-        hashed = fabric_map is not None and fabric_map.ecmp.method == "hash"
-        number = self.routes.number
-        columns = zip(value.src, value.dst, value.path, value.sport, strict=True)
-        route = [number((src, dst, paths[at], sport if at < 0 and hashed else 0)) for src, dst, at, sport in columns]
-        self.routes.settle(self.topology)
-        sent, lost = np.array(value.sent, np.int64), np.array(value.lost, np.int64)
-        routes = np.array(route, np.int64)
-        self.window.add(routes, sent, lost)
-        return routes
+    def take(self, value: PairWindows) -> None:
+        """Notes the trains of a message; they count when the second ends."""
+        self.open.append(value)
 
     def refresh(self) -> None:
-        """Follows a changed map: who crosses what is worked out anew, and sums per suspect begin anew."""
+        """Follows a changed fabric: who crosses what is worked out anew, and sums per suspect begin anew."""
         self.routes.refresh(self.topology)
         self.echoes = Echoes(share=self.echoes.share)
         for second in self.window.seconds:
             second.against = None
         self.score = _scores()
-        crossed = set(np.unique(self.routes.members).tolist())
-        self.faults = [fault for fault in self.faults if self.routes.suspects.index[fault.suspect] in crossed]
+        self._drop_uncrossed()
+
+    def move(self, endpoints: set[str]) -> None:
+        """Follows endpoints that are not where they were: their trains count for what they cross now.
+
+        Sums of suspects that such trains cross, or crossed, begin anew; all others stay.
+        """
+        routes = self.routes.of_ends(endpoints)
+        if not len(routes):
+            return
+        before = self.routes.members[routes]
+        parts = [(second, second.only(trains_of(second.route, routes))) for second in self.window.seconds]
+        self._recount(parts, -1.0)
+        self.routes.move(self.topology, routes)
+        self._recount(parts, 1.0)
+        self.echoes.move(self.topology, self.routes.routes, endpoints, routes)
+        self._grow()
+        for members in (before, self.routes.members[routes]):
+            self.score[members[members >= 0]] = 0.0
+        self._drop_uncrossed()
+
+    def _recount(self, parts: list[tuple[Second, Second]], sign: float) -> None:
+        """Adds some trains of seconds to their sums, or takes them away; sums that are not whole numbers begin anew."""
+        for second, part in parts:
+            if second.against is not None and second.against.packets is not None:
+                second.against.add(part, self.routes, sign)
+            else:
+                second.against = None
+
+    def _drop_uncrossed(self) -> None:
+        """Forgets faults that no route crosses any more."""
+        table = self.routes
+        crossed = [len(table.index.crossing(table.members, table.suspects.index[f.suspect])) for f in self.faults]
+        self.faults = [fault for fault, routes in zip(self.faults, crossed, strict=True) if routes]
 
     def close_second(self, t_us: int) -> bool:
         """Ends a second: scores, background, recovery. Whether a fault is over with it."""
-        second = self.window.close(t_us)
+        second = self._take_second(t_us)
         self.mutes.hush(second, self.routes.routes)
         self.seconds += 1
         self._grow()
-        is_hop = self.hops()
-        p = self.explained(second, is_hop, self.faults)
-        self._add_scores(second, p)
-        self._learn(is_hop)
-        ended = [follow(fault, second, self.routes, p, self.parameters.quiet_s) for fault in self.active()]
+        self._add_scores(second)
+        self._learn()
+        ended = self._follow(second)
         horizon = t_us - self.window.length * SECOND_US
         self.faults = [fault for fault in self.faults if fault.over_us is None or fault.over_us > horizon]
         if t_us // SECOND_US % 60 == 0:
             self._compact()
             self.mutes.trim(self.window)
         return any(ended)
+
+    def _take_second(self, t_us: int) -> Second:
+        """The trains that came, as a second of the window."""
+        values, self.open = self.open, []
+        route = self.routes.number(values, self.topology)
+        sent = np.array([count for value in values for count in value.sent], np.int64)
+        lost = np.array([count for value in values for count in value.lost], np.int64)
+        order = np.argsort(route, kind="stable")
+        self.echoes.prepare(self.topology, self.routes.routes)
+        second = Second(t_us, route[order], sent[order], lost[order])
+        self.window.add(second)
+        return second
+
+    def _follow(self, second: Second) -> list[bool]:
+        """Adds a second's evidence of recovery of the active faults; which of them are over with it."""
+        parts = [(fault, second.only(crossing_of(fault, second, self.routes))) for fault in self.active()]
+        known = [(fault, part, self.explained(part, self.faults)) for fault, part in parts]
+        return [follow(fault, part, p, self.parameters.quiet_s) for fault, part, p in known]
 
     def mute(self, endpoints: Iterable[str], since_us: int, until_us: int) -> None:
         """Leaves trains of endpoints out, also those already taken; faults that little else speaks for are dropped."""
@@ -148,7 +187,7 @@ class FabricWatch:
         left = zip(self.active(), before, strict=True)
         gone = {fault.suspect for fault, lost in left if self._lost(fault) < max(1.0, KEPT * lost)}
         self.faults = [fault for fault in self.faults if fault.over_us is not None or fault.suspect not in gone]
-        self._score_anew(self.hops())
+        self._score_anew()
 
     def _lost(self, fault: Fault) -> int:
         """Packets that were lost over a fault since its onset, in the window."""
@@ -162,18 +201,18 @@ class FabricWatch:
         if size > len(self.score):
             self.score = np.concatenate([self.score, np.zeros((size - len(self.score), MODES.size))])
 
-    def hops(self) -> Flags:
-        """Suspects that make up the background of a route: directions, and links whose direction is not known."""
-        known = self.topology.cables
-        return np.array(
-            [s.kind == "direction" or (s.kind == "link" and s.name not in known) for s in self.routes.suspects.all],
-            np.bool_,
-        )
-
-    def explained(self, second: Second, is_hop: Flags, faults: list[Fault]) -> Floats:
+    def explained(self, second: Second, faults: list[Fault]) -> Floats:
         """Loss that the background and ``faults`` predict for each train of a second."""
-        background = self.background.of_routes(self.routes, second.route, is_hop)
+        background = self.background.of_routes(self.routes, second.route)
         return explained_by(faults, second, self.routes, (background, self.echo_chances))
+
+    def touched(self, second: Second, faults: list[Fault]) -> Flags:
+        """The trains of a second for which ``explained`` may differ from the background: lossy ones, or on a fault."""
+        some = second.lost > 0
+        for fault in faults:
+            if fault.covers(second) or fault.is_edge(second):
+                some[crossing_of(fault, second, self.routes)] = True
+        return some
 
     def echo_chances(self, routes: Ints, suspect: Suspect) -> Floats | None:
         """Per route the chance that replies cross a suspect and are lost there; None: on no route, or at its ends."""
@@ -186,44 +225,44 @@ class FabricWatch:
         """Per route the chance that its replies cross a suspect."""
         return self.echoes.chances(self.topology, self.routes.routes, routes, suspect)
 
-    def _add_scores(self, second: Second, p: Floats) -> None:
-        size = len(self.score)
-        lossy = np.flatnonzero(second.lost > 0)
-        acquittal = second.acquittal(self.routes)
-        gain = np.zeros_like(self.score)
-        gain[: len(acquittal)] = acquittal
-        members, p = self.routes.members[second.route[lossy]], p[lossy]
-        lost, survived = second.lost[lossy].astype(np.float64), (second.sent - second.lost)[lossy].astype(np.float64)
-        said = MODES.say(lost, survived, p)
-        for number in range(MODES.size):
-            gain[:, number] += sum_by_suspect(members, said[:, number], size)
+    def _add_scores(self, second: Second) -> None:
+        size, lossy = len(self.score), second.only(second.lost > 0)
+        gain = second.acquittal(self.routes).of_all(size)
+        if len(lossy.route):
+            members, p = self.routes.members[lossy.route], self.explained(lossy, self.faults)
+            said = MODES.say(lossy.lost.astype(np.float64), (lossy.sent - lossy.lost).astype(np.float64), p)
+            for number in range(MODES.size):
+                gain[:, number] += sum_by_suspect(members, said[:, number], size)
         self.score = np.maximum(0.0, self.score + gain)
 
-    def _learn(self, is_hop: Flags) -> None:
+    def _learn(self) -> None:
         if len(self.window.seconds) <= LAG_S:
             return
-        second = self.window.seconds[-1 - LAG_S]
-        wary = np.zeros(len(self.score), np.bool_)
-        if self.warm:
-            wary[self.score.max(axis=1, initial=0.0) >= self.penalty / 2.0] = True
-        for fault in self.faults:
-            if fault.covers(second):
-                wary[self.routes.suspects.index[fault.suspect]] = True
-        touched = np.append(wary, False)[self.routes.members[second.route]]
-        healthy = np.logical_not(touched.any(axis=1))
-        if self.faults:
-            background = self.background.of_routes(self.routes, second.route, is_hop)
-            healthy &= self.explained(second, is_hop, self.faults) <= EXPLAINED * background
-        was_warm = self.warm
-        self.background.learn(self.routes, second, healthy, is_hop)
+        second, was_warm = self.window.seconds[-1 - LAG_S], self.warm
+        self.background.learn(self.routes, second, self._ill(second))
         if self.warm and not was_warm:
-            self._score_anew(is_hop)
+            self._score_anew()
 
-    def _score_anew(self, is_hop: Flags) -> None:
+    def _ill(self, second: Second) -> Flags:
+        """Trains that are not to be learned from: on suspects with a case against them, or explained by a fault."""
+        wary = {self.routes.suspects.index[fault.suspect] for fault in self.faults if fault.covers(second)}
+        if self.warm:
+            wary.update(np.flatnonzero(self.score.max(axis=1, initial=0.0) >= self.penalty / 2.0).tolist())
+        ill = np.zeros(len(second.route), np.bool_)
+        for suspect in sorted(wary):
+            ill[self.routes.crossing(second.route, suspect)] = True
+        if self.faults:
+            some = np.flatnonzero(self.touched(second, self.faults))
+            part = second.only(some)
+            background = self.background.of_routes(self.routes, part.route)
+            ill[some] |= self.explained(part, self.faults) > EXPLAINED * background
+        return ill
+
+    def _score_anew(self) -> None:
         """Judges the window by the background that is known now; what the guess before it said does not count."""
         self.score = np.zeros_like(self.score)
         for second in self.window.seconds:
-            self._add_scores(second, self.explained(second, is_hop, self.faults))
+            self._add_scores(second)
 
     def is_due(self, t_us: int) -> bool:
         """Whether a suspect has gathered so much evidence that a search is worth its cost.
@@ -248,14 +287,10 @@ class FabricWatch:
             return 0.0
         worth = self.score + MODES.prior
         seen = worth if self.warm else worth[:, MODES.at_least(HEAVY_LOSS)]
-        return float((seen.max(axis=1) + self.priors()).max())
-
-    def priors(self) -> Floats:
-        """Prior nats of each suspect."""
-        return np.array([PRIOR_NATS[suspect.kind] for suspect in self.routes.suspects.all])
+        return float((seen.max(axis=1) + self.routes.prior).max())
 
     def _compact(self) -> None:
-        used = self.window.used()
+        used = np.flatnonzero(self.window.uses(len(self.routes.routes)))
         if len(self.routes.routes) > 2 * len(used) + 1000:
             self.window.renumber(self.routes.keep(used))
             self.echoes.forget_routes()

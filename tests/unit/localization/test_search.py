@@ -11,9 +11,10 @@ from localization.echoes import PRIOR_ROUTES, Echoes
 from localization.evidence import new_evidence
 from localization.faults import Fault
 from localization.inference import Explanation, infer, with_rivals
-from localization.likelihood import Pick, Sample
+from localization.likelihood import Pick
 from localization.modes import MODES
 from localization.parameters import LocalizationParameters
+from localization.samples import Sample
 from localization.search import adopt, tried_modes
 from localization.suspects import Suspect
 from schemas.diagnosis import PairWindows
@@ -125,7 +126,7 @@ def test_a_known_fault_yields_only_to_one_that_explains_most_of_it() -> None:
         watch.faults = [fault(old, ((new, 19.0),))]
         left = np.zeros((len(watch.score), int(tried_modes(watch).sum())))
         left[numbers[0]] = remaining
-        adopt(watch, Explanation([], 1.0, left, None), [fault(new, ())])
+        adopt(watch, Explanation([], 1.0, left, None), np.arange(len(left)), [fault(new, ())])
         assert {each.suspect for each in watch.active()} == known
 
 
@@ -160,5 +161,5 @@ def test_a_neighbour_that_the_first_second_blamed_gives_way_to_the_fault_that_ex
     spent = Explanation([], 1.0, np.zeros((len(watch.score), int(tried_modes(watch).sum()))), None)
     for heir, known in ((new, {new}), (elsewhere, {old, elsewhere})):
         watch.faults = [fault(old)]
-        adopt(watch, spent, [fault(heir)])
+        adopt(watch, spent, np.arange(len(spent.left)), [fault(heir)])
         assert {each.suspect for each in watch.active()} == known

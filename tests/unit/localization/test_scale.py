@@ -1,0 +1,146 @@
+"""What makes localization bear a large fabric changes nothing: each shortcut beside the plain way."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from localization import search
+from localization.evidence import EvidenceStore, new_evidence
+from localization.history import acquittal_of
+from localization.inference import infer
+from localization.likelihood import explained, gains, worth_trying
+from localization.modes import MODES
+from localization.numbering import KeyNumbers
+from localization.parameters import LocalizationParameters
+from localization.routes import trains_of
+from localization.samples import Rows, Sample
+from localization.search import look
+from schemas.diagnosis import PairWindows
+from schemas.instants import SECOND_US
+from schemas.maps import EndpointMap, FabricEndpoints
+from tests.small_fabric import BEGIN_US, HOSTS, endpoint, endpoint_map, envelope, fabric_map, links_of, pairs
+from tests.unit.localization.test_pieces import sample
+
+
+@given(st.lists(st.lists(st.integers(0, 30), max_size=12), max_size=6))
+def test_keys_are_numbered_in_the_order_of_first_use(batches: list[list[int]]) -> None:
+    known, plain = KeyNumbers(), dict[int, int]()
+    for batch in batches:
+        first = [at for at, key in enumerate(batch) if key not in plain and key not in batch[:at]]
+        wanted = [plain.setdefault(key, len(plain)) for key in batch]
+        numbers, new = known.of(np.array(batch, np.int64))
+        assert numbers.tolist() == wanted
+        assert new.tolist() == first
+
+
+@given(st.lists(st.integers(0, 9)), st.sets(st.integers(0, 12)))
+def test_trains_of_some_routes_are_found_in_ascending_ones(route: list[int], wanted: set[int]) -> None:
+    ascending = np.array(sorted(route), np.int64)
+    found = trains_of(ascending, np.array(sorted(wanted), np.int64))
+    assert found.tolist() == [at for at, number in enumerate(sorted(route)) if number in wanted]
+
+
+def fabric_endpoints(listed: EndpointMap) -> FabricEndpoints:
+    body = envelope("maps", 0.0, listed.version)
+    return FabricEndpoints(**body, job="j", version=listed.version, state="running", endpoints=listed.endpoints)
+
+
+def store_of(seconds: int, lossy_link: str = "", packets: tuple[int, ...] = (100,)) -> EvidenceStore:
+    """A store that has seen some seconds of all pairs, one link of which may lose a fifth."""
+    store, draw = new_evidence("f", LocalizationParameters()), np.random.default_rng(3)
+    store.take("fabric-map", fabric_map())
+    store.take("fabric-endpoints", fabric_endpoints(endpoint_map()))
+    paths = tuple(links_of(src, dst) for src, dst in pairs())
+    for second in range(1, seconds + 1):
+        loss = np.array([0.2 if second > 8 and lossy_link in path else 1e-4 for path in paths])
+        sent = draw.choice(packets, len(paths))
+        value = PairWindows(
+            **envelope("detection:j", second, second),
+            job="j",
+            window_s=1.0,
+            src=tuple(endpoint(*src) for src, _ in pairs()),
+            dst=tuple(endpoint(*dst) for _, dst in pairs()),
+            sport=(50_000,) * len(paths),
+            path=tuple(range(len(paths))),
+            sent=tuple(sent.tolist()),
+            lost=tuple(draw.binomial(sent, loss).tolist()),
+            rtt_us=(13.0,) * len(paths),
+            paths=paths,
+        )
+        store.take("pair-windows", value)
+        store.close_second(BEGIN_US + second * SECOND_US)
+    return store
+
+
+@pytest.mark.parametrize("packets", [(100,), (10, 100), tuple(range(1, 60))])
+def test_what_clean_trains_say_is_summed_by_kind_or_one_by_one(packets: tuple[int, ...]) -> None:
+    watch = store_of(3, "u-0-0-0", packets).watch
+    second, size = watch.window.seconds[-1], len(watch.routes.suspects.all)
+    plain, sent = np.zeros((size, MODES.size)), np.zeros(size)
+    for route, count, lost in zip(second.route.tolist(), second.sent.tolist(), second.lost.tolist(), strict=True):
+        for suspect in [number for number in watch.routes.members[route].tolist() if number >= 0]:
+            plain[suspect] += 0.0 if lost else MODES.against(np.array([count]))[0]
+            sent[suspect] += count
+    found = acquittal_of(second, watch.routes)
+    assert found.of_all(size) == pytest.approx(plain)
+    assert found.sent == pytest.approx(sent)
+
+
+def test_a_map_that_moves_one_host_changes_only_sums_of_what_its_trains_cross() -> None:
+    store = store_of(12, "u-0-0-0")
+    watch, before = store.watch, store.watch.score.copy()
+    table = watch.routes
+    touched = {number for route in table.of_ends({endpoint(HOSTS - 1, 0)}) for number in table.members[route]}
+    moved = endpoint_map(version=2, gone=(HOSTS - 1,))
+    store.take("fabric-endpoints", fabric_endpoints(moved))
+    assert before.max() > 0.0
+    for number in range(len(before)):
+        if number not in touched and not table.suspects.all[number].name.endswith(f"{HOSTS - 1}-1"):
+            same = watch.score[number].tolist() == before[number].tolist()
+            assert same or not watch.score[number].any()
+    assert any(watch.score[number].any() for number in range(len(before)))
+    for second in watch.window.seconds:
+        fresh, kept = acquittal_of(second, watch.routes), second.acquittal(watch.routes)
+        assert kept.of_all(len(watch.score)).tolist() == fresh.of_all(len(watch.score)).tolist()
+        assert kept.sent.tolist() == fresh.sent.tolist()
+        assert kept.stray == fresh.stray
+
+
+def test_the_same_map_again_changes_nothing() -> None:
+    store = store_of(12, "u-0-0-0")
+    before = store.watch.score.copy()
+    store.take("fabric-endpoints", fabric_endpoints(endpoint_map(version=2)))
+    assert store.watch.score.tolist() == before.tolist()
+
+
+@pytest.mark.parametrize("faulty", [{4}, {1, 9}, {0, 5, 11}])
+def test_gains_that_are_kept_are_those_that_are_worked_out_anew(faulty: set[int]) -> None:
+    known = sample(faulty, 0.05)
+    tried = worth_trying(known)
+    gains(known, known.base, tried)
+    picks = infer(known, 12.0, lambda suspect: (0, str(suspect))).picks
+    gains(known, known.base, tried)
+    for upto in range(len(picks) + 1):
+        p = explained(known, picks[:upto], 1.0)
+        kept, fresh = gains(known, p, tried), gains(dataclasses.replace(known, index=Rows()), p, tried)
+        assert kept.by_mode == pytest.approx(fresh.by_mode)
+        assert kept.since.tolist() == fresh.since.tolist()
+
+
+def test_the_fault_is_found_among_the_few_suspects_that_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for most in (search.MOST_SUSPECTS, 16):
+        monkeypatch.setattr(search, "MOST_SUSPECTS", most)
+        watch = store_of(14, "u-0-0-0").watch
+        kept: Sample = search.sample_of(watch)[0]
+        assert (kept.against.shape[1] < len(watch.routes.suspects.all)) == (most == 16)
+        assert look(watch, BEGIN_US + 14 * SECOND_US)
+        found.append([(fault.suspect, fault.since_us, round(fault.gain, 6)) for fault in watch.active()])
+    assert len(found[0]) == 1
+    assert found[0][0][0].name == "u-0-0-0"
+    assert [each[:2] for each in found[0]] == [each[:2] for each in found[1]]
