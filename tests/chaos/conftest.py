@@ -133,7 +133,7 @@ class Theatre:
             play = Play(opened, settings, running, self.kafka, self.clickhouse, speed)
             play.scripts = direct(play)
             play.run()
-            running.stop()
+            running.end()
             self.heard = running.heard()
             outcome = outcome_of(settings, listener)
         self._note(play, outcome, time.monotonic() - begun_s)

@@ -40,6 +40,7 @@ from tests.chaos.recovery import Watch, watch_sink
 PARTITIONS = 2
 SESSION_S = 6.0
 AGAIN_S = 1.0
+END_S = 120.0
 MOST_RESTARTS = 30
 POLL_S = 0.05
 PATIENCE_S = 600.0
@@ -85,6 +86,14 @@ class Supervised(Services):
     def pause(self, name: str, is_paused: bool) -> None:
         """Stops a program from running without ending it, or lets it go on."""
         self.children[name].process.send_signal(signal.SIGSTOP if is_paused else signal.SIGCONT)
+
+    def end(self) -> None:
+        """Asks all to end, and is patient: on a busy machine a worker takes its time, and nothing depends on it now."""
+        for child in self.children.values():
+            child.ask()
+        for child in self.children.values():
+            child.wait(END_S)
+        self.children.clear()
 
     def kill_one(self, name: str) -> None:
         """``kill -9``, and started again at once: the longest wait is for Kafka to give the old one up."""

@@ -73,7 +73,7 @@ def live(theatre: Theatre, folder: Path, disturb: Disturb) -> Outcome:
         late_s = _send(theatre.story, settings, folder, running, disturb)
         _until_time_has_come_to(now_us(), settings, running)
         theatre.say(late_s=round(late_s, 2), ended=[(name, code) for name, code, _ in running.ended])
-        running.stop()
+        running.end()
         theatre.heard = running.heard()
         return outcome_of(settings, listener)
 
