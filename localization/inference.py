@@ -16,7 +16,6 @@ from localization.likelihood import (
     MOST_FAULTS,
     SUPPORT_NATS,
     TIE_NATS,
-    Pick,
     explained,
     fit,
     fit_best,
@@ -25,7 +24,7 @@ from localization.likelihood import (
     refine,
     worth_trying,
 )
-from localization.samples import Gains, Sample
+from localization.samples import Gains, Pick, Sample
 
 RIVAL_NATS = 3.0
 FINALISTS = 8
@@ -51,7 +50,7 @@ def infer(sample: Sample, penalty: float, rank: Rank) -> Explanation:
     One suspect that touches much and hits at will can claim what several plain ones would explain better: what was
     found has to stand against what is found if single parts that lose steadily are taken first.
     """
-    tried = worth_trying(sample)
+    tried = worth_trying(sample, penalty - RIVAL_NATS)
     picks, level, worth = _collect(sample, (penalty, set()), rank, tried, ([], 0.0))
     if any(pick.erratic or sample.prior[pick.suspect] < 0.0 for pick in picks):
         plain = replace(sample, modes=sample.modes.steady, against=sample.against[:, :, : len(sample.modes.loss)])

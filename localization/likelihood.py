@@ -12,14 +12,14 @@ same as the last time is not worked out again (``gains``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from localization.arrays import Floats, Ints
 from localization.modes import MOST_LOSS, freedom, misfit
-from localization.samples import Gains, LastGains, Sample, crossing
+from localization.samples import Gains, LastGains, Pick, Sample, crossing
 
 MOST_FAULTS = 32
 BACKGROUND_LOSSES = 20.0
@@ -48,29 +48,6 @@ class Losing(Protocol):
     @property
     def erratic(self) -> bool:
         """Whether it hits some trains at will."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """A blamed suspect: its mode (``at``) and loss, first second, gain (nats over leaving it out), nats without its
-    strongest pair, pairs and seconds with losses on it, and suspects that would explain nearly as much in its place.
-    """
-
-    suspect: int
-    at: int
-    loss: float
-    hit: float
-    since: int
-    gain: float
-    support: float = 0.0
-    pairs: int = 0
-    seconds: int = 0
-    rivals: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def erratic(self) -> bool:
-        """Whether it hits some trains at will."""
-        return self.hit < 1.0
 
 
 def explained(sample: Sample, picks: list[Pick], level: float) -> Floats:
@@ -142,15 +119,19 @@ def echoed(counts: tuple[Floats, Floats], survives: Floats, fault: Losing) -> tu
     return np.asarray(by_fault), without - through - free + float(np.log(fault.hit))
 
 
-def worth_trying(sample: Sample) -> Ints:
-    """Suspects on which more than one pair, in more than one second (if there are several), lost packets."""
+def worth_trying(sample: Sample, least: float) -> Ints:
+    """Suspects on which more than one pair, in more than one second (if there are several), lost packets, and which
+    these could speak against with ``least`` nats if nothing else explained any of them.
+    """
     size, width = sample.against.shape[1], sample.members.shape[1]
-    flat = sample.members.ravel()
+    flat = sample.members.ravel() + 1
     several = np.ones(size, np.bool_)
     for column in (sample.pair, sample.second)[: 2 if len(sample.against) > 1 else 1]:
-        keys = np.unique(np.repeat(column, width) * (size + 1) + flat + 1) % (size + 1)
+        keys = np.unique(np.repeat(column, width) * (size + 1) + flat) % (size + 1)
         several &= np.bincount(keys, minlength=size + 1)[1:] > 1
-    return np.flatnonzero(several)
+    said = sample.modes.say(sample.lost, sample.sent - sample.lost, sample.base * BACKGROUND_RANGE[0])
+    sums = [np.bincount(flat, np.repeat(np.maximum(column, 0.0), width), size + 1)[1:] for column in said.T]
+    return np.flatnonzero(several & (np.max(sums, axis=0, initial=0.0) + np.maximum(sample.prior, 0.0) >= least))
 
 
 def gains(sample: Sample, p: Floats, tried: Ints) -> Gains:
@@ -201,7 +182,20 @@ def fit_best(sample: Sample, p: Floats, suspect: int, found: Gains) -> Pick:
 
 
 def fit(sample: Sample, p: Floats, suspect: int, since: int) -> Pick:
-    """The suspect in the mode that fits best from ``since`` on over ``p``, and what its trains say for it."""
+    """The suspect in the mode that fits best from ``since`` on over ``p``, and what its trains say for it.
+
+    Asked for again while the same is explained of all trains that may have to do with it, it is as it was.
+    """
+    echo, known = sample.echo(suspect), sample.index.fits.get((suspect, since, sample.modes.size))
+    seen = p[crossing(sample, suspect, since - EDGE_S)]
+    if echo is not None:
+        seen = np.concatenate([seen, p[echo > 0.0]])
+    if known is None or not np.array_equal(known[0], seen):
+        known = sample.index.fits[suspect, since, sample.modes.size] = seen, _fit(sample, p, suspect, since)
+    return known[1]
+
+
+def _fit(sample: Sample, p: Floats, suspect: int, since: int) -> Pick:
     on = crossing(sample, suspect, since)
     lost, sent = sample.lost[on], sample.sent[on]
     said = sample.modes.say(lost, sent - lost, p[on])

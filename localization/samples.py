@@ -30,24 +30,48 @@ class LastGains:
     found: Gains
 
 
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A blamed suspect: its mode (``at``) and loss, first second, gain (nats over leaving it out), nats without its
+    strongest pair, pairs and seconds with losses on it, and suspects that would explain nearly as much in its place.
+    """
+
+    suspect: int
+    at: int
+    loss: float
+    hit: float
+    since: int
+    gain: float
+    support: float = 0.0
+    pairs: int = 0
+    seconds: int = 0
+    rivals: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def erratic(self) -> bool:
+        """Whether it hits some trains at will."""
+        return self.hit < 1.0
+
+
 @dataclass(slots=True)
 class Rows:
-    """Lossy trains by suspect, worked out when first asked for; of other ``members`` anew. ``last``: see ``gains``."""
+    """What is kept of one sample: lossy trains by suspect (``order``, ``starts``), worked out when first asked for, and
+    what ``gains`` (``last``) and ``fit`` (``fits``) found last.
+    """
 
-    members: Ints | None = None
-    order: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    order: Ints | None = None
     starts: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     last: LastGains | None = None
+    fits: dict[tuple[int, int, int], tuple[Floats, Pick]] = field(default_factory=dict)
 
     def of(self, members: Ints, suspect: int) -> Ints:
         """Rows of ``members`` that hold a suspect, ascending."""
-        if self.members is not members:
+        if self.order is None:
             flat = members.ravel()
             held = np.flatnonzero(flat >= 0)
             held = held[np.argsort(flat[held], kind="stable")]
             self.starts = np.searchsorted(flat[held], np.arange(int(flat.max(initial=-1)) + 2))
-            self.last = None
-            self.members, self.order = members, held // max(members.shape[1], 1)
+            self.order = held // max(members.shape[1], 1)
         if suspect + 1 >= len(self.starts):
             return self.order[:0]
         return self.order[self.starts[suspect] : self.starts[suspect + 1]]
@@ -77,7 +101,7 @@ class Sample:
     echo: Callable[[int], Floats | None]
     flown: Callable[[Ints, int], Ints]
     whole: Ints
-    index: Rows = field(default_factory=Rows)
+    index: Rows = field(default_factory=Rows, init=False)
 
 
 def crossing(sample: Sample, suspect: int, since: int, until: int | None = None) -> Ints:

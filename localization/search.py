@@ -11,10 +11,9 @@ from localization.arrays import Flags, Floats, Ints
 from localization.faults import Fault, crossing_of, same_trouble
 from localization.history import Second
 from localization.inference import Explanation, infer, merge_links
-from localization.likelihood import Pick
 from localization.modes import MODES
 from localization.routes import sum_by_suspect
-from localization.samples import Sample
+from localization.samples import Pick, Sample
 from localization.suspects import PRIOR_NATS, Suspect, component_of, whole_cables
 from localization.watch import HEAVY_LOSS, REVIEW_S, FabricWatch
 from schemas.instants import SECOND_US

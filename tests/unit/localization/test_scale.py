@@ -18,7 +18,7 @@ from localization.modes import MODES
 from localization.numbering import KeyNumbers
 from localization.parameters import LocalizationParameters
 from localization.routes import trains_of
-from localization.samples import Rows, Sample
+from localization.samples import Sample
 from localization.search import look
 from schemas.diagnosis import PairWindows
 from schemas.instants import SECOND_US
@@ -121,13 +121,13 @@ def test_the_same_map_again_changes_nothing() -> None:
 @pytest.mark.parametrize("faulty", [{4}, {1, 9}, {0, 5, 11}])
 def test_gains_that_are_kept_are_those_that_are_worked_out_anew(faulty: set[int]) -> None:
     known = sample(faulty, 0.05)
-    tried = worth_trying(known)
+    tried = worth_trying(known, 0.0)
     gains(known, known.base, tried)
     picks = infer(known, 12.0, lambda suspect: (0, str(suspect))).picks
     gains(known, known.base, tried)
     for upto in range(len(picks) + 1):
         p = explained(known, picks[:upto], 1.0)
-        kept, fresh = gains(known, p, tried), gains(dataclasses.replace(known, index=Rows()), p, tried)
+        kept, fresh = gains(known, p, tried), gains(dataclasses.replace(known), p, tried)
         assert kept.by_mode == pytest.approx(fresh.by_mode)
         assert kept.since.tolist() == fresh.since.tolist()
 

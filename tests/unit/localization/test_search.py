@@ -11,10 +11,9 @@ from localization.echoes import PRIOR_ROUTES, Echoes
 from localization.evidence import new_evidence
 from localization.faults import Fault
 from localization.inference import Explanation, infer, with_rivals
-from localization.likelihood import Pick
 from localization.modes import MODES
 from localization.parameters import LocalizationParameters
-from localization.samples import Sample
+from localization.samples import Pick, Sample
 from localization.search import adopt, tried_modes
 from localization.suspects import Suspect
 from schemas.diagnosis import PairWindows
