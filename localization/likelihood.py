@@ -25,8 +25,10 @@ MOST_FAULTS = 32
 BACKGROUND_LOSSES = 20.0
 """How many lost packets the background learned before is worth when its level in the window is fitted."""
 BACKGROUND_RANGE = (0.5, 20.0)
-LEVEL_STEP = 1.02
-"""The level is known in steps, so that one fault more changes nothing for trains that have nothing to do with it."""
+LEAST_STEP = 1.1
+"""A level that is less far from what was taken for it stays: then one fault more changes nothing for other trains."""
+LARGE = 400_000
+"""Trains times suspects from which on suspects are ranked by every third mode; the best are fitted in all of them."""
 SUPPORT_NATS = 3.0
 TIE_NATS = 1e-6
 ROUNDS = 2
@@ -164,9 +166,11 @@ def _weigh(sample: Sample, p: Floats, tried: Ints, into: Gains) -> None:
     places = place[sample.members]
     rows = np.flatnonzero(places.any(axis=1))
     flat = (sample.second[rows, None] * (len(tried) + 1) + places[rows]).ravel()
-    each, said = np.arange(len(tried)), sample.modes.say(sample.lost[rows], (sample.sent - sample.lost)[rows], p[rows])
-    for number in range(sample.modes.size if len(tried) else 0):
-        spread = np.repeat(said[:, number], sample.members.shape[1])
+    chosen = sample.modes.every(3 if sample.members.size > LARGE and len(tried) < size else 1)
+    said = sample.modes.only(chosen).say(sample.lost[rows], (sample.sent - sample.lost)[rows], p[rows])
+    each, into.by_mode[tried] = np.arange(len(tried)), -np.inf
+    for column, number in enumerate(np.flatnonzero(chosen).tolist() if len(tried) else ()):
+        spread = np.repeat(said[:, column], sample.members.shape[1])
         total = np.bincount(flat, spread, seconds * (len(tried) + 1)).reshape(seconds, -1)[:, 1:]
         suffix = (total + sample.against[:, tried, number])[::-1].cumsum(axis=0)[::-1]
         first = suffix.argmax(axis=0)
@@ -229,8 +233,8 @@ def fit_level(sample: Sample, picks: list[Pick], level: float) -> float:
     p = explained(sample, picks, level)
     left = float((sample.lost * np.minimum(1.0, sample.base * level / p)).sum())
     fitted = (BACKGROUND_LOSSES + left) / (BACKGROUND_LOSSES + sample.expected)
-    level = min(max(fitted, BACKGROUND_RANGE[0]), BACKGROUND_RANGE[1])
-    return float(LEVEL_STEP ** round(np.log(level) / np.log(LEVEL_STEP)))
+    fitted = min(max(fitted, BACKGROUND_RANGE[0]), BACKGROUND_RANGE[1])
+    return level if max(fitted / level, level / fitted) < LEAST_STEP else fitted
 
 
 def refine(sample: Sample, picks: list[Pick], level: float) -> tuple[list[Pick], float]:

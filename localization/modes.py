@@ -59,6 +59,11 @@ class Modes:
         """Places of losses of at least ``loss``, and of all erratic ones."""
         return np.append(self.loss >= loss, np.ones(len(self.hit), np.bool_))
 
+    def every(self, step: int) -> Flags:
+        """Places of every so manieth steady and erratic hypothesis, of the greatest losses and shares in any case."""
+        places = [np.arange(count)[::-1] % step == 0 for count in (len(self.loss), len(self.hit))]
+        return np.concatenate(places)
+
     def only(self, chosen: Flags) -> Modes:
         """Some of the hypotheses."""
         return Modes(self.loss[chosen[: len(self.loss)]], self.hit[chosen[len(self.loss) :]])
