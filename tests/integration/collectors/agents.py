@@ -155,6 +155,17 @@ class Reader:
             assert time.monotonic() < ends_s, f"not enough after {patience_s} s: {self.values[-3:]}"
             self.read()
 
+    def to_the_end(self) -> None:
+        """Reads all that is in the topics now."""
+        places = self._consumer.assignment()
+        ends = {(tp.topic, tp.partition): self._consumer.get_watermark_offsets(tp, PATIENCE_S)[1] for tp in places}
+        self.until(lambda _: all(tp.offset >= ends[tp.topic, tp.partition] for tp in self._positions()))
+
+    def _positions(self) -> list[TopicPartition]:
+        """Where reading stands; a partition of which nothing was read yet is at its beginning."""
+        found = self._consumer.position(self._consumer.assignment())
+        return [TopicPartition(tp.topic, tp.partition, max(tp.offset, 0)) for tp in found]
+
     def of(self, stream: str) -> list[dict[str, Any]]:
         """Values whose producer is ``agent:.../<stream>...``."""
         return [value for value in self.values if f"/{stream}" in value["producer"]["id"]]
