@@ -5,6 +5,7 @@ then only what the endpoint maps say is known.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -47,7 +48,8 @@ def rnic_node(endpoint: Endpoint) -> str:
 class Topology:
     """Maps of one fabric. ``jobs``: newest endpoint map per job; ``neighbours``: cables by node, in map order.
 
-    ``left``, ``joined``: instants of the maps with which an endpoint went, or came.
+    ``left``, ``joined``: instants of the maps with which an endpoint went, or came. ``on_host``: endpoints by host;
+    ``shared``: those that several jobs have listed.
     """
 
     fabric_map: FabricMap | None = None
@@ -59,6 +61,8 @@ class Topology:
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
     job_of: dict[str, str] = field(default_factory=dict)
     rnics_of: dict[str, set[str]] = field(default_factory=dict)
+    on_host: dict[str, dict[str, None]] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
     left: dict[str, int] = field(default_factory=dict)
     joined: dict[str, int] = field(default_factory=dict)
 
@@ -92,30 +96,58 @@ class Topology:
         self.jobs[value.job] = value
         if value.state == "ended":
             del self.jobs[value.job]
-        before, crowded = self.endpoints, {host for host, rnics in self.rnics_of.items() if len(rnics) > 1}
-        self.endpoints, self.job_of, self.rnics_of = {}, {}, {}
-        for job in sorted(self.jobs):
-            for endpoint in self.jobs[job].endpoints:
-                if endpoint.state != "gone":
-                    self.endpoints[endpoint.endpoint] = endpoint
-                    self.job_of[endpoint.endpoint] = job
-                    self.rnics_of.setdefault(endpoint.host, set()).add(rnic_node(endpoint))
-        self._note_left(before, value.t_us)
-        self.joined = {name: self.joined.get(name, value.t_us) for name in self.endpoints}
-        names = {endpoint.endpoint for each in (known, value) if each is not None for endpoint in each.endpoints}
-        moved = {name for name in names if before.get(name) != self.endpoints.get(name)}
-        hosts = {listed[name].host for listed in (before, self.endpoints) for name in moved if name in listed}
+        names = dict.fromkeys(each.endpoint for maps in (known, value) if maps is not None for each in maps.endpoints)
+        before = {name: self.endpoints[name] for name in names if name in self.endpoints}
+        now = self._listed(value, names)
+        hosts = {each.host for listed in (before, now) for each in listed.values()}
+        crowded = {host for host in hosts if len(self.rnics_of.get(host, ())) > 1}
+        self._put(before, now, value.t_us)
+        moved = {name for name in names if before.get(name) != now.get(name)}
         changed = {host for host in hosts if (host in crowded) != (len(self.rnics_of.get(host, ())) > 1)}
-        return moved | {name for name, listed in self.endpoints.items() if changed and listed.host in changed}
+        return moved | {name for host in changed for name in self.on_host.get(host, ())}
 
-    def _note_left(self, before: dict[str, Endpoint], t_us: int) -> None:
-        """Remembers who left and when, the last ``MOST_LEFT`` of them."""
-        for name in before:
-            if name not in self.endpoints:
+    def _listed(self, value: FabricEndpoints, names: Iterable[str]) -> dict[str, Endpoint]:
+        """Where endpoints are after a map, as far as they are anywhere; who is of which job by it.
+
+        An endpoint that several jobs list is where the last of them by name says.
+        """
+        own = {each.endpoint: each for each in value.endpoints if each.state != "gone" and value.state != "ended"}
+        shared = {name for name in names if self.job_of.get(name, value.job) != value.job}
+        found: dict[str, Endpoint] = {}
+        for name in names:
+            if name not in shared and name in own:
+                found[name], self.job_of[name] = own[name], value.job
+        for job in sorted(self.jobs) if shared or self.shared & set(names) else ():
+            for each in self.jobs[job].endpoints:
+                if each.endpoint in names and each.state != "gone":
+                    found[each.endpoint], self.job_of[each.endpoint] = each, job
+        self.shared |= shared
+        for name in names:
+            if name not in found:
+                self.job_of.pop(name, None)
+        return found
+
+    def _put(self, before: dict[str, Endpoint], now: dict[str, Endpoint], t_us: int) -> None:
+        """Puts endpoints where they are now, and remembers who left and when, the last ``MOST_LEFT`` of them."""
+        for name, listed in before.items():
+            self.on_host[listed.host].pop(name, None)
+            if name not in now:
+                del self.endpoints[name]
+                self.joined.pop(name, None)
                 self.left[name] = t_us
-        back = [name for name in self.endpoints if name in self.left]
-        for name in [*back, *list(self.left)[: max(0, len(self.left) - MOST_LEFT)]]:
+        for name, listed in now.items():
+            self.endpoints[name] = listed
+            self.on_host.setdefault(listed.host, {})[name] = None
+            self.joined.setdefault(name, t_us)
             self.left.pop(name, None)
+        for host in {listed.host for each in (before, now) for listed in each.values()}:
+            rnics = {rnic_node(self.endpoints[name]) for name in self.on_host[host]}
+            if rnics:
+                self.rnics_of[host] = rnics
+            else:
+                del self.rnics_of[host], self.on_host[host]
+        for name in list(self.left)[: max(0, len(self.left) - MOST_LEFT)]:
+            del self.left[name]
 
     def has_left(self, endpoint: str) -> bool:
         """Whether the endpoint was in a map and is in none any more."""
