@@ -89,14 +89,15 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
 
 
 def _is_slow(scene: Scene) -> bool:
-    """Whether packets are late rather than lost: nobody takes any, or few, and most ill pairs are slow as well."""
+    """Whether packets are late rather than lost: nobody takes any, or few of one pair, and most ill pairs are slow."""
     blamed = [fault for fault in scene.store.watch.faults if fault.suspect in scene.case.faults]
     if not blamed:
         return not scene.case.faults
     members = scene.case.members()
     slow = {ends_of(anomaly) for anomaly in members if anomaly.symptom == "high_latency"}
-    light = all(fault.loss < HEAVY_LOSS for fault in blamed)
-    return light and len(slow) > SLOW_SHARE * len({ends_of(anomaly) for anomaly in members})
+    lossy = {ends_of(anomaly) for anomaly in scene.case.anomalies.values() if anomaly.symptom != "high_latency"}
+    light = all(fault.loss < HEAVY_LOSS for fault in blamed) and len(lossy) <= 1
+    return light and len(slow) > SLOW_SHARE * len(slow | lossy)
 
 
 def _withheld(clues: list[Clue]) -> list[Clue]:

@@ -103,7 +103,7 @@ def test_an_earlier_version_reads_what_is_written_today(archive: Path) -> None:
     assert reasons == {name: {"unknown_topic"} for name in new}
 
 
-NAMES_ARE_DATA = {"labels", "values", "evidence", "gids", "groups", "offsets"}
+NAMES_ARE_DATA = {"labels", "values", "evidence", "gids", "groups", "offsets", "regular"}
 """Fields whose value has names that are data, not fields: an unknown one is kept."""
 
 

@@ -235,16 +235,19 @@ def test_a_broker_so_set_up_lets_each_user_do_its_part_and_no_more(
         assert done.exit_code == 0, done.output
     work = as_user(compose, secrets, kafka, "work")
     told: dict[str, KafkaError | None] = {}
-    producer = Producer(client(work))
-    for topic in ("skeleton-updates", "endpoint-map"):
-        producer.produce(topic, b"{}", b"job", on_delivery=lambda error, sent: told.update({sent.topic(): error}))
-    assert producer.flush(30) == 0
-    assert told["skeleton-updates"] is None
+
+    def write() -> bool:
+        producer = Producer(client(work))
+        for topic in ("skeleton-updates", "endpoint-map"):
+            producer.produce(topic, b"{}", b"job", on_delivery=lambda error, sent: told.update({sent.topic(): error}))
+        return producer.flush(30) == 0 and told["skeleton-updates"] is None
+
+    until(write, lambda: f"what was granted came to: {told}")  # the broker hears of permissions a moment later
     refused = told["endpoint-map"]
     assert refused is not None and refused.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
     reader = {**work, "SKELETONHUNTER_KAFKA__SECURITY__USERNAME": "reader"}
     reader["SKELETONHUNTER_KAFKA__SECURITY__PASSWORD"] = passwords(secrets)["KAFKA_READER_PASSWORD"]
-    assert refusal(reader, "incidents") == ""
+    until(lambda: refusal(reader, "incidents") == "", lambda: "the reader may not read incidents")
     wrong = {**reader, "SKELETONHUNTER_KAFKA__SECURITY__PASSWORD": "guessed"}
     assert "Authentication failed" in refusal(wrong, "incidents")
     strange = certificates(tmp_path / "strange")
