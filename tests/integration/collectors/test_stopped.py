@@ -42,6 +42,9 @@ STOPPED = 1
 STOP_S = 10.0
 TOLD_US = 36_000_000
 """By then the agent has gone on to say that it is well again."""
+ATTEMPTS = 3
+MOST_LAG_US = 100_000.0
+"""Agents that have the CPU that they need send within some tens of milliseconds of their plan."""
 NETWORK = {"network_fault", "congestion"}
 TOPICS = ("endpoint-map", "fabric-map", "probe-plans", "agent-health", "probe-results", "device-events")
 
@@ -54,9 +57,15 @@ class Story:
     def __init__(self, records: list[Record], stopped_us: int, continued_us: int) -> None:
         self.records, self.stopped_us, self.continued_us = records, stopped_us, continued_us
 
-    def health(self) -> list[dict[str, Any]]:
+    def health(self, host: int = STOPPED) -> list[dict[str, Any]]:
         values = [orjson.loads(raw) for topic, _, raw, _ in self.records if topic == "agent-health"]
-        return [value for value in values if value["host"] == f"h-{STOPPED}"]
+        return [value for value in values if value["host"] == f"h-{host}"]
+
+    def is_told_well(self) -> bool:
+        """Whether nothing but the signal stopped an agent: on a busy machine the others may lack the CPU as well."""
+        others = [value for host in HOSTS if host != STOPPED for value in self.health(host)]
+        lags = [value["send_lag_us"] or 0.0 for value in others]
+        return all(value["state"] in ("ok", "stopping") for value in others) and max(lags) < MOST_LAG_US
 
     def trains(self, source: int) -> Iterator[dict[str, Any]]:
         for topic, _, raw, _ in self.records:
@@ -67,13 +76,17 @@ class Story:
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
-    folder = tmp_path_factory.mktemp("stopped")
-    broker = Broker(folder)
-    try:
-        broker.create_topics()
-        return tell(broker, folder)
-    finally:
-        broker.close()
+    for attempt in range(ATTEMPTS):
+        folder = tmp_path_factory.mktemp("stopped")
+        broker = Broker(folder)
+        try:
+            broker.create_topics()
+            found = tell(broker, folder)
+        finally:
+            broker.close()
+        if found.is_told_well() or attempt == ATTEMPTS - 1:
+            break
+    return found
 
 
 def tell(broker: Broker, folder: Path) -> Story:
