@@ -116,7 +116,8 @@ def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
     """Whether the newer verdict replaces the older. One that knows the reason yields only to another that does.
 
     A queue that was deep is a reason: that it is so no longer gives no part of the fabric away. A reason that is
-    found in a part of what was blamed for none need not be as sure: it says why.
+    found in a part of what was blamed for none need not be as sure: it says why. While it is early, what nothing speaks
+    for any more counts as even: how sure a kind of evidence can make is no reason to stay with another.
     """
     reasoned = before.issue is not None or (before.kind == "congestion" and now.kind == "network_fault")
     if now.component is None or before.component is None or (reasoned and now.issue is None):
@@ -127,7 +128,7 @@ def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
     blamed = suspect_of(store.topology, before.component)
     if before.issue is None and now.issue is not None and is_part(store.topology, now.component, blamed):
         return now.confidence > EVEN
-    return now.confidence >= before.confidence - SLACK
+    return now.confidence >= doubted(store, before, now).confidence - SLACK
 
 
 def is_material(before: Incident, now: Incident) -> bool:

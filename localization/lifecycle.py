@@ -55,7 +55,7 @@ def report(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission
     if not case.anomalies and not verdict.firm and case.opened is None:
         return []
     found = compose(case, verdict, store, _endpoints(case, store), t_us)
-    meant = settle_on(store, case.meant, found)
+    meant = case.meant if case.meant and _is_past(case, store) else settle_on(store, case.meant, found)
     if case.meant is None or case.meant.component != meant.component:
         case.blamed_us = t_us
     before, case.meant, case.firm = case.opened, meant, meant.component is not None
@@ -67,6 +67,12 @@ def report(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission
         return []
     case.opened = msgspec.structs.replace(now, state="open" if before is None else "updated")
     return [tell(told, case.opened)]
+
+
+def _is_past(case: Case, store: EvidenceStore) -> bool:
+    """Whether a fault whose reason is known bothers nobody any more: what devices say now is of the time after it."""
+    reasoned = case.meant is not None and case.meant.issue is not None
+    return reasoned and bool(case.faults) and store.watch.has_recovered(case.faults)
 
 
 def _was_monitor(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
