@@ -19,7 +19,7 @@ from localization.faults import Fault
 from localization.inference import infer
 from localization.modes import Modes
 from localization.passages import LEAST_CHANCE, passing_chances
-from localization.routes import sum_by_suspect
+from localization.routes import sums_by_suspect
 from localization.samples import Sample
 from localization.scene import Scene
 from localization.search import rank, related
@@ -272,6 +272,4 @@ def common_parts(
 
 def _healthy(members: Ints, size: int) -> Floats:
     """What pairs that are not slow say against each suspect, 1 x suspects x modes."""
-    said = SLOW.against(np.ones(len(members), np.int64))
-    columns = [sum_by_suspect(members, said[:, number], size) for number in range(SLOW.size)]
-    return np.stack(columns, axis=1)[None]
+    return sums_by_suspect(members, SLOW.against(np.ones(len(members), np.int64)), size)[None]

@@ -14,7 +14,7 @@ import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.modes import MODES
-from localization.routes import RouteTable, sum_by_suspect
+from localization.routes import RouteTable, sum_by_suspect, sums_by_suspect
 
 LAG_S = 10
 MEMORY_S = 600.0
@@ -58,9 +58,7 @@ class Acquittal:
         self.stray += sign * float((second.sent * table.stray[second.route]).sum())
         if self.packets is None:
             self.sent += sign * sum_by_suspect(members, second.sent.astype(np.float64), size)
-            said = MODES.against(second.sent[clean])
-            for at in range(MODES.size):
-                self.weights[:, at] += sign * sum_by_suspect(members[clean], said[:, at], size)
+            self.weights += sign * sums_by_suspect(members[clean], MODES.against(second.sent[clean]), size)
             return
         lossy = ~clean
         self.sent += sign * sum_by_suspect(members[lossy], second.sent[lossy].astype(np.float64), size)
@@ -175,14 +173,14 @@ class HopBackground:
 
 
 @dataclass(slots=True)
-class Usage:
+class UsedRoutes:
     """Which routes the window uses: kept until it changes, left out of a pickle."""
 
     parts: list[Ints] = field(default_factory=list)
     flags: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
 
-    def __reduce__(self) -> tuple[type[Usage], tuple[()]]:
-        return Usage, ()
+    def __reduce__(self) -> tuple[type[UsedRoutes], tuple[()]]:
+        return UsedRoutes, ()
 
     def of(self, parts: list[Ints], size: int) -> Flags:
         """By route number, for ``size`` routes."""
@@ -200,7 +198,7 @@ class TrainWindow:
 
     length: int
     seconds: list[Second] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
+    used: UsedRoutes = field(default_factory=UsedRoutes)
 
     def add(self, second: Second) -> None:
         """A second has ended; the oldest one falls out."""
@@ -218,4 +216,4 @@ class TrainWindow:
 
     def uses(self, size: int) -> Flags:
         """Which of ``size`` routes the window's trains use."""
-        return self.usage.of([second.route for second in self.seconds], size)
+        return self.used.of([second.route for second in self.seconds], size)

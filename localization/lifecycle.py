@@ -215,17 +215,17 @@ def _unite_hosts(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Verdi
 def _unite_switches(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Verdict]) -> list[Case]:
     """What is only seen on the way over a switch, and began with it, without a reason of its own, is due to it."""
     grown: list[Case] = []
-    for whole in [case for case in book.cases if _place(case, store, verdicts).startswith("switch:")]:
-        switch = Suspect("switch", _place(whole, store, verdicts).partition(":")[2])
+    for whole in [case for case in book.cases if _culprit(case, store, verdicts).startswith("switch:")]:
+        switch = Suspect("switch", _culprit(whole, store, verdicts).partition(":")[2])
         for other in [case for case in book.cases if case is not whole and whole in book.cases]:
             near = abs(other.onset_us - whole.onset_us) <= TOGETHER_US
-            bare = _place(other, store, verdicts).startswith(("link:", "rnic:")) and _is_bare(other, verdicts)
+            bare = _culprit(other, store, verdicts).startswith(("link:", "rnic:")) and _is_bare(other, verdicts)
             if near and bare and whole in book.cases and _lies_behind(other, store, switch):
                 grown.append(book.absorb(whole, other))
     return grown
 
 
-def _place(case: Case, store: EvidenceStore, verdicts: dict[str, Verdict]) -> str:
+def _culprit(case: Case, store: EvidenceStore, verdicts: dict[str, Verdict]) -> str:
     """Whom a case blames, empty: nobody."""
     return (_blamed(case, store, verdicts.get(case.case)) or ("", ""))[0]
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from localization.arrays import Floats, Ints
 from localization.modes import MOST_LOSS, freedom, misfit
+from localization.routes import sums_by_suspect
 from localization.samples import Gains, LastGains, Pick, Sample, crossing
 
 MOST_FAULTS = 32
@@ -132,8 +133,8 @@ def worth_trying(sample: Sample, least: float) -> Ints:
         keys = np.unique(np.repeat(column, width) * (size + 1) + flat) % (size + 1)
         several &= np.bincount(keys, minlength=size + 1)[1:] > 1
     said = sample.modes.say(sample.lost, sample.sent - sample.lost, sample.base * BACKGROUND_RANGE[0])
-    sums = [np.bincount(flat, np.repeat(np.maximum(column, 0.0), width), size + 1)[1:] for column in said.T]
-    return np.flatnonzero(several & (np.max(sums, axis=0, initial=0.0) + np.maximum(sample.prior, 0.0) >= least))
+    most = sums_by_suspect(sample.members, np.maximum(said, 0.0), size).max(axis=1, initial=0.0)
+    return np.flatnonzero(several & (most + np.maximum(sample.prior, 0.0) >= least))
 
 
 def gains(sample: Sample, p: Floats, tried: Ints) -> Gains:

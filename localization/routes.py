@@ -234,3 +234,8 @@ def sum_by_suspect(members: Ints, weights: Floats, size: int) -> Floats:
     flat = members.ravel()
     total = np.bincount(flat + 1, np.repeat(weights, members.shape[1]), size + 1)
     return np.asarray(total[1:], np.float64)
+
+
+def sums_by_suspect(members: Ints, weights: Floats, size: int) -> Floats:
+    """The same of each column of ``weights`` (trains x n), ``size`` x n."""
+    return np.stack([sum_by_suspect(members, column, size) for column in weights.T], axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -12,7 +13,7 @@ from localization.faults import Fault, crossing_of, same_trouble
 from localization.history import Second
 from localization.inference import Explanation, infer, merge_links
 from localization.modes import MODES
-from localization.routes import sum_by_suspect
+from localization.routes import sums_by_suspect
 from localization.samples import Pick, Sample
 from localization.suspects import PRIOR_NATS, Suspect, component_of, whole_cables
 from localization.watch import HEAVY_LOSS, REVIEW_S, FabricWatch
@@ -52,12 +53,13 @@ def sample_of(watch: FabricWatch) -> tuple[Sample, Ints]:
     over = [fault for fault in watch.faults if fault.ended_us is not None]
     parts = [_lossy_of(watch, second, over) for second in watch.window.seconds]
     lossy, tried = [part for part, _, _ in parts], tried_modes(watch)
+    modes = MODES.only(tried)
     route = np.concatenate([part.route for part in lossy])
     sent = np.concatenate([part.sent for part in lossy]).astype(np.float64)
     lost = np.concatenate([part.lost for part in lossy]).astype(np.float64)
     base = np.concatenate([p for _, p, _ in parts])
     members = watch.routes.members[route]
-    numbers = _worth_keeping(watch, members, MODES.only(tried).say(lost, sent - lost, base))
+    numbers = _worth_keeping(watch, members, lambda: modes.say(lost, sent - lost, base))
     own = np.full(len(watch.routes.suspects.all) + 1, -1, np.int64)
     own[numbers] = np.arange(len(numbers))
     whole = own[whole_cables(watch.topology, watch.routes.suspects, numbers.tolist())]
@@ -73,7 +75,7 @@ def sample_of(watch: FabricWatch) -> tuple[Sample, Ints]:
         against=np.stack([second.acquittal(watch.routes).of(numbers)[:, tried] for second in watch.window.seconds]),
         expected=sum(expected for _, _, expected in parts),
         prior=watch.routes.prior[numbers],
-        modes=MODES.only(tried),
+        modes=modes,
         echo=cache(lambda suspect: watch.echo_chances(route, names[int(numbers[suspect])])),
         flown=lambda routes, since: flown(watch, since)[routes],
         whole=np.where(whole < 0, np.arange(len(numbers)), whole),
@@ -81,14 +83,14 @@ def sample_of(watch: FabricWatch) -> tuple[Sample, Ints]:
     return sample, numbers
 
 
-def _worth_keeping(watch: FabricWatch, members: Ints, said: Floats) -> Ints:
+def _worth_keeping(watch: FabricWatch, members: Ints, say: Callable[[], Floats]) -> Ints:
     """Numbers of the suspects to be looked at, ascending: all, or of more than ``MOST_SUSPECTS`` those that the lossy
     trains could speak most against. On a large fabric nearly all others have met a stray loss or none.
     """
     size = len(watch.routes.suspects.all)
     if size <= MOST_SUSPECTS:
         return np.arange(size)
-    bound = np.max([sum_by_suspect(members, np.maximum(column, 0.0), size) for column in said.T], axis=0)
+    bound = sums_by_suspect(members, np.maximum(say(), 0.0), size).max(axis=1)
     likely = np.argsort(-bound, kind="stable")[: MOST_SUSPECTS // 2]
     table = watch.routes.suspects
     wholes = whole_cables(watch.topology, table, likely.tolist())

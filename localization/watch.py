@@ -22,7 +22,7 @@ from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, Tra
 from localization.modes import MODES
 from localization.muting import KEPT, Mutes
 from localization.parameters import LocalizationParameters
-from localization.routes import RouteTable, sum_by_suspect, trains_of
+from localization.routes import RouteTable, sums_by_suspect, trains_of
 from localization.suspects import Suspect
 from localization.topology import Topology
 from schemas.diagnosis import PairWindows
@@ -231,8 +231,7 @@ class FabricWatch:
         if len(lossy.route):
             members, p = self.routes.members[lossy.route], self.explained(lossy, self.faults)
             said = MODES.say(lossy.lost.astype(np.float64), (lossy.sent - lossy.lost).astype(np.float64), p)
-            for number in range(MODES.size):
-                gain[:, number] += sum_by_suspect(members, said[:, number], size)
+            gain += sums_by_suspect(members, said, size)
         self.score = np.maximum(0.0, self.score + gain)
 
     def _learn(self) -> None:
