@@ -10,7 +10,7 @@ rebalance it seeks to the committed offsets; so these are set to what the restor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from typing import Any
 
 import faust
@@ -117,19 +117,20 @@ async def rewind(app: faust.App, prefix: str, offsets: Mapping[Spot, int]) -> No
 
 async def beginnings(app: faust.App, prefix: str, spots: Iterable[Spot]) -> dict[Spot, int]:
     """The lowest offset that each partition still has."""
-    wanted = {TP(prefix + topic, number): (topic, number) for topic, number in spots}
-    if not wanted:
-        return {}
-    found = await app.consumer.earliest_offsets(*wanted)
-    return {spot: found[tp] for tp, spot in wanted.items()}
+    return await _asked(app.consumer.earliest_offsets, prefix, spots)
 
 
 async def ends(app: faust.App, prefix: str, spots: Iterable[Spot]) -> dict[Spot, int]:
     """Where each partition's log ends, or less (see ``FaustShelf.put``)."""
+    return await _asked(app.consumer.highwaters, prefix, spots)
+
+
+async def _asked(question: Callable[..., Awaitable[Any]], prefix: str, spots: Iterable[Spot]) -> dict[Spot, int]:
+    """What the consumer answers of each partition."""
     wanted = {TP(prefix + topic, number): (topic, number) for topic, number in spots}
     if not wanted:
         return {}
-    found = await app.consumer.highwaters(*wanted)
+    found = await question(*wanted)
     return {spot: found[tp] for tp, spot in wanted.items()}
 
 
