@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import os
 import time
 from collections import Counter, defaultdict
@@ -19,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from benchmarks.fleet_load import fleet, messages
+from benchmarks.fleet_load import fleet, messages, note
 from streams.claims import agent_of
 
 
@@ -62,11 +61,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
-    found = json.dumps(measure(options.rnics, options.seconds))
-    print(found)
-    if options.output:
-        with options.output.open("a", encoding="utf-8") as file:
-            file.write(found + "\n")
+    note(measure(options.rnics, options.seconds), options.output)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import cProfile
 import gc
-import json
 import multiprocessing
 import os
 import pstats
@@ -29,7 +28,7 @@ from typing import Any
 
 import orjson
 
-from benchmarks.fleet_load import Sent, fleet, messages
+from benchmarks.fleet_load import Sent, fleet, messages, note
 from benchmarks.fleet_stage import StageAtWork
 from streams.serving import RARELY
 from streams.stages import STAGES
@@ -127,11 +126,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, help="a file that gets a JSON object per line")
     options = parser.parse_args()
     for rnics in options.rnics:
-        point = json.dumps(measure(rnics, options))
-        print(point, flush=True)
-        if options.output:
-            with options.output.open("a", encoding="utf-8") as file:
-                file.write(point + "\n")
+        note(measure(rnics, options), options.output)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ s) are in it. Without ``$SKELETONHUNTER_TEST_KAFKA`` the embedded broker is used
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import secrets
 import tempfile
@@ -28,7 +27,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from benchmarks.faust_path import child, processor_s, time_empty
-from benchmarks.fleet_load import Fleet, fleet, messages
+from benchmarks.fleet_load import Fleet, fleet, messages, note
 from schemas.codec import decode
 from schemas.diagnosis import Incident
 from skeletonhunter.embedded.broker import FETCH_WAIT_MS, SESSION_S, embedded_broker
@@ -253,11 +252,7 @@ def main() -> None:
     with nullcontext(known) if known else embedded_broker() as broker, tempfile.TemporaryDirectory() as folder:
         found = run(broker, Path(folder), options)
     head = {"what": options.what, "rnics": fleet(options.rnics).rnics, "seconds": options.seconds}
-    text = json.dumps(head | found | {"load_average": round(os.getloadavg()[0], 1)})
-    print(text)
-    if options.output:
-        with options.output.open("a", encoding="utf-8") as file:
-            file.write(text + "\n")
+    note(head | found | {"load_average": round(os.getloadavg()[0], 1)}, options.output)
 
 
 if __name__ == "__main__":

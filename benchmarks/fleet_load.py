@@ -13,10 +13,11 @@ per version of this file and length (kept in the folder for temporary files).
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -201,3 +202,12 @@ def messages(load: Fleet, seconds: int) -> Iterator[tuple[int, list[Sent]]]:
     """Second by second, what comes: (its end in us, the messages), for at most ``seconds`` seconds."""
     for second in range(FIRST_S, min(FIRST_S + seconds, load.last + 1)):
         yield load.healthy.t0_us + second * 1_000_000, load.second(second)
+
+
+def note(found: Mapping[str, object], output: Path | None) -> None:
+    """Prints a figure as a JSON object, and adds it to a file as a line."""
+    text = json.dumps(found)
+    print(text, flush=True)
+    if output:
+        with output.open("a", encoding="utf-8") as file:
+            file.write(text + "\n")

@@ -10,14 +10,13 @@ time. Disk: bytes of the parts of each table once all are merged, per second of 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from benchmarks.clickhouse_sink import Bench, batches_of, best_of
-from benchmarks.fleet_load import Fleet, fleet, messages
+from benchmarks.fleet_load import Fleet, fleet, messages, note
 from skeletonhunter.sinks.rows import STORED_TOPICS
 from streams.records import Record
 
@@ -76,11 +75,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
-    found = json.dumps(measure(options))
-    print(found)
-    if options.output:
-        with options.output.open("a", encoding="utf-8") as file:
-            file.write(found + "\n")
+    note(measure(options), options.output)
 
 
 if __name__ == "__main__":

@@ -17,17 +17,15 @@ from __future__ import annotations
 
 import argparse
 import cProfile
-import gc
 import json
 import pickle
 import pstats
 import resource
-import time
-from collections.abc import Callable
 
 import msgspec
 import numpy as np
 
+from benchmarks.detection_fleet import timed
 from benchmarks.localization_fabric import BEGIN_US, RAILS, Fleet, broken, fabric_map, jobs_of
 from localization.engine import LocalizationEngine, LocalizationState
 from localization.parameters import LocalizationParameters
@@ -87,16 +85,6 @@ def shares(took: list[float], quiet: int) -> dict[str, float]:
         "faulty_p90_second_s": float(np.quantile(faulty, 0.9)),
         "faulty_worst_second_s": float(faulty.max()),
     }
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Processor seconds of ``work``, without the garbage collector that a worker keeps off the hot path too."""
-    gc.disable()
-    begin = time.process_time()
-    work()
-    seconds = time.process_time() - begin
-    gc.enable()
-    return seconds
 
 
 def one_second(
