@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from localization.grouping import _loses_more
-from schemas.diagnosis import Anomaly, Incident, Observed
+from schemas.diagnosis import Incident, Observed
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.reporting import ReportingGaps, SilentStream, UnreadRnic
@@ -30,6 +31,7 @@ from tests.small_fabric import (
     run,
     told,
 )
+from tests.unit.localization.test_telling_apart import anomaly
 
 DEAD, OTHER = endpoint(7, 0), endpoint(6, 0)
 LEAF = leaf(7, 0)
@@ -161,20 +163,6 @@ def test_a_container_that_left_or_no_longer_probes_is_not_missed() -> None:
 def test_a_second_that_happens_to_lose_more_does_not_make_another_cause(
     lost: float, sent: int | None, more: bool
 ) -> None:
-    body = envelope("detection:j", 1.0, 1) | {"job": "j", "tenant": None}
-    anomaly = Anomaly(
-        **body,  # type: ignore[arg-type]
-        anomaly="a",
-        src=DEAD,
-        dst=OTHER,
-        symptom="packet_loss",
-        onset_us=BEGIN_US,
-        detected_us=BEGIN_US,
-        detector="loss-cusum",
-        score=1.0,
-        baseline=Observed(),
-        observed=Observed(loss=lost, sent=sent),
-        path=None,
-        state="open",
-    )
-    assert _loses_more(anomaly, 0.0033) is more
+    seen = Observed(loss=lost, sent=sent)
+    lossy = msgspec.structs.replace(anomaly(1, DEAD, OTHER, BEGIN_US), symptom="packet_loss", observed=seen)
+    assert _loses_more(lossy, 0.0033) is more
