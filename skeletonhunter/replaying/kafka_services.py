@@ -7,12 +7,13 @@ last lines that it said.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGTERM
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 import msgspec
 import tomli_w
@@ -88,13 +89,23 @@ class Services:
         self.children.clear()
 
 
+Kept = TypeVar("Kept", bound=Services)
+
+
 @contextmanager
 def services(settings: Settings, programs: Sequence[Program]) -> Iterator[Services]:
     """Starts programs with these settings; whatever still runs at the end is killed."""
+    with kept_by(Services, settings, programs) as running:
+        yield running
+
+
+@contextmanager
+def kept_by(keeper: Callable[[Path], Kept], settings: Settings, programs: Sequence[Program]) -> Iterator[Kept]:
+    """The same, with a keeper of programs that may do more about them."""
     with TemporaryDirectory(prefix="skeletonhunter-replay-") as name, ExitStack() as stack:
         folder = Path(name)
         (folder / "settings.toml").write_text(as_toml(settings))
-        running = Services(folder)
+        running = keeper(folder)
         stack.callback(running.kill)
         for program in programs:
             running.start(program)

@@ -11,17 +11,17 @@ import secrets
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from schemas.instants import SECOND_US
+from skeletonhunter.embedded.processes import Child
 from skeletonhunter.recordings.reader import Recording
 from skeletonhunter.replaying.kafka_feeding import Feeding
 from skeletonhunter.replaying.kafka_progress import PipelineProgress
 from skeletonhunter.replaying.kafka_publisher import Publisher
-from skeletonhunter.replaying.kafka_services import Program, Services, as_toml, skeletonhunter
+from skeletonhunter.replaying.kafka_services import Program, Services, kept_by, skeletonhunter
 from skeletonhunter.replaying.kafka_sinks import Sink
 from skeletonhunter.replaying.listener import AlertListener
 from skeletonhunter.replaying.request import ReplayRequest
@@ -58,10 +58,10 @@ class Supervised(Services):
         self.ended: list[tuple[str, int, str]] = []
         self._due_s: dict[str, float] = {}
 
-    def launch(self, program: Program) -> None:
-        """Starts a program that is to be kept running."""
+    def start(self, program: Program) -> Child:
+        """Starts a program that is to be kept running, or starts it again."""
         self.programs[program.name] = program
-        self.start(program)
+        return super().start(program)
 
     def check(self) -> None:
         """Starts again what has ended; fails when that does not help."""
@@ -101,17 +101,9 @@ class Supervised(Services):
         self.start(self.programs[name])
 
 
-@contextmanager
-def supervised(settings: Settings, programs: Sequence[Program]) -> Iterator[Supervised]:
+def supervised(settings: Settings, programs: Sequence[Program]) -> AbstractContextManager[Supervised]:
     """Programs with these settings; whatever still runs at the end is killed."""
-    with TemporaryDirectory(prefix="skeletonhunter-chaos-") as name, ExitStack() as stack:
-        folder = Path(name)
-        (folder / "settings.toml").write_text(as_toml(settings))
-        running = Supervised(folder)
-        stack.callback(running.kill)
-        for program in programs:
-            running.launch(program)
-        yield running
+    return kept_by(Supervised, settings, programs)
 
 
 def workers(number: int) -> list[Program]:

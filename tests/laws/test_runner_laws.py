@@ -9,15 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.codec import decode, encode, key_of
-from schemas.control import Tick
 from schemas.diagnosis import Incident
-from schemas.envelope import Message
 from schemas.folding import Emission
-from skeletonhunter.recordings.ticks import EventClock
 from streams.local import LocalPipeline
 from streams.ports import Outgoing
 from streams.topology import Pipeline, pipeline
-from tests.memory_kafka import MemoryKafka, MemoryWorker, publish
+from tests.memory_kafka import MemoryKafka, MemoryWorker, play, publish
 from tests.toy_pipeline import TOYS
 from tests.toy_recordings import toy_messages
 from tests.toys import PARAMETERS
@@ -47,15 +44,7 @@ def by_the_local_pipeline(arrivals: list[Outgoing]) -> dict[str, bytes]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streams.local.STAGES", TOYS)
         local = LocalPipeline(PARAMETERS, take, tuple(TOYS))
-    clock = EventClock()
-    for line in arrivals:
-        value = decode(line.topic, line.key, line.value, line.arrival_us)
-        assert isinstance(value, Message) and line.key is not None
-        for t_us in clock.pass_to(value.t_us, line.arrival_us):
-            local.advance(Tick(t_us=t_us, source="clock", offsets={}))
-        local.admit(line.topic, line.key.decode(), value)
-    assert clock.now_us is not None
-    local.advance(Tick(t_us=clock.now_us, source="clock", offsets={}, final=True))
+    play(local, arrivals)
     return said
 
 

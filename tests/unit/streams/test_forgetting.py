@@ -9,15 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from schemas.codec import decode, encode
-from schemas.control import Tick
-from schemas.envelope import Message
 from schemas.folding import Emission
 from schemas.instants import SECOND_US
-from skeletonhunter.recordings.ticks import EventClock
 from streams.local import LocalPipeline
 from streams.parameters import JobParameters, Parameters
 from streams.topology import pipeline
-from tests.memory_kafka import MemoryKafka, MemoryWorker, publish
+from tests.memory_kafka import MemoryKafka, MemoryWorker, play, publish
 from tests.passing_jobs import BEGIN_US, Cluster
 
 STAGES = ("skeleton", "detection", "fabric", "planner")
@@ -33,15 +30,8 @@ def locally(cluster: Cluster, parameters: Parameters = SOON) -> tuple[Said, Loca
     def take(emission: Emission) -> None:
         said[emission.topic, emission.key].append(encode(emission.topic, emission.value))
 
-    stages, clock = LocalPipeline(parameters, take, STAGES), EventClock()
-    for line in cluster.arrivals():
-        value = decode(line.topic, line.key, line.value, line.arrival_us)
-        assert isinstance(value, Message) and line.key is not None
-        for t_us in clock.pass_to(value.t_us, line.arrival_us):
-            stages.advance(Tick(t_us=t_us, source="clock", offsets={}))
-        stages.admit(line.topic, line.key.decode(), value)
-    assert clock.now_us is not None
-    stages.advance(Tick(t_us=clock.now_us, source="clock", offsets={}, final=True))
+    stages = LocalPipeline(parameters, take, STAGES)
+    play(stages, cluster.arrivals())
     return dict(said), stages
 
 
