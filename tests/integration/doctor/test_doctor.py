@@ -30,6 +30,7 @@ from skeletonhunter.settings import AlertSettings, ClickHouseSettings, KafkaSett
 from skeletonhunter.sinks.connection import connect
 from skeletonhunter.sinks.kafka_source import KafkaSource
 from streams.records import Record
+from streams.topic_admin import TopicAdmin
 from tests.integration.clickhouse.kafka import Bench, broker, until
 from tests.integration.collectors.agents import settings_file
 from tests.unit.collectors.rnic.trees import card
@@ -83,6 +84,8 @@ def test_missing_topics_and_other_partitions_are_named(address: str) -> None:
     admin = AdminClient({"bootstrap.servers": address})
     for done in admin.create_topics(new).values():
         done.result(20)
+    found = TopicAdmin(address, kafka.prefix, {}).existing
+    until(lambda: found() == {"incidents": 3, "ticks": 2}, "the broker tells of both topics")
     topics = [each for each in check_kafka(Settings(kafka=kafka), 0) if each.check == "topics"]
     assert [each.state for each in topics] == ["failed", "failed"]
     assert "topics are missing: " in topics[0].says
