@@ -139,6 +139,13 @@ class ClockWatch:
         self.astray = {key: seen for key, seen in self.astray.items() if seen[0] > t_us - LIES_US}
         self.strayed = {key: seen for key, seen in self.strayed.items() if seen[1] > t_us - KEEP_US}
 
+    def forget(self, before_us: int) -> None:
+        """Drops streams that were not heard since, but those whose clock may lie."""
+        off = self.astray.keys() | self.strayed.keys()
+        for key in [key for key, heard_us in self.heard_us.items() if heard_us < before_us and key not in off]:
+            for known in (self.beats, self.host_of, self.heard_us):
+                known.pop(key, None)
+
     def find(self, t_us: int) -> list[BadClock]:
         """Hosts whose clock lies, by name."""
         found = {bad.host: bad for bad in self._jumped(t_us)}

@@ -13,7 +13,7 @@ from localization.clocks import ClockWatch
 from localization.flows import FlowStore
 from localization.history import HopBackground, TrainWindow
 from localization.parameters import LocalizationParameters
-from localization.producers import Producers, Sources
+from localization.producers import FORGET_US, Producers, Sources
 from localization.queues import QueueStore
 from localization.topology import Topology
 from localization.watch import FabricWatch
@@ -105,7 +105,8 @@ class EvidenceStore:
         self.clock_watch.trim(t_us)
         if t_us % TRIM_US == 0:
             self.flows.trim(t_us)
-            self.producers.forget(t_us)
+            self.producers.forget(t_us, self.topology.endpoints)
+            self.clock_watch.forget(t_us - FORGET_US)
             self.sources.forget(t_us)
             before_us = t_us - micros(self.parameters.event_history_s)
             self.events = [event for event in self.events if event.t_us >= before_us]

@@ -6,6 +6,7 @@ the skeleton stage, which tells only of those that are silent (``skeleton.report
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from schemas.envelope import Message
@@ -133,9 +134,13 @@ class Producers:
         known = [s for (topic, _), s in self.streams.items() if topic == "agent-health" and s.agent == agent]
         return max((s.last_us + s.longest_us for s in known if s.regularity.sendings), default=None)
 
-    def forget(self, t_us: int) -> None:
-        """Drops streams that ended long ago."""
+    def forget(self, t_us: int, placed: Container[str]) -> None:
+        """Drops streams and agents that ended long ago, and who covered endpoints that are not ``placed``."""
         self.streams = {key: s for key, s in self.streams.items() if t_us - s.last_us < FORGET_US}
+        self.health = {agent: value for agent, value in self.health.items() if t_us - value.t_us < FORGET_US}
+        self.starved = {agent: value for agent, value in self.starved.items() if t_us - value.t_us < FORGET_US}
+        covered = {endpoint for value in self.health.values() for endpoint in value.covers}
+        self.agent_of = {name: agent for name, agent in self.agent_of.items() if name in covered or name in placed}
 
 
 @dataclass(slots=True)
