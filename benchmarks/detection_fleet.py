@@ -126,11 +126,14 @@ def own_windows(pairs: int, draw: np.random.Generator) -> float:
     stream = PairStream(pairs)
     judge, at_s, lost = stream.judge, np.full((pairs, 1), 0.5), np.zeros((pairs, 1), np.int64)
     healthy, effect = np.zeros(len(judge.pairs.columns.live), np.bool_), np.full(pairs, 0.2)
-    seconds = [sum_pairs(stream.trains(draw.standard_normal((pairs, 1)), lost, 100, at_s)) for _ in range(30)]
+    seconds = [
+        sum_pairs(stream.trains(draw.standard_normal((pairs, 1)), lost, 100, at_s), stream.panel.begin)
+        for _ in range(30)
+    ]
     took = 0.0
     for second in range(1, 12 * 30 + 1):
         sums, t_us = seconds[second % 30], BEGIN_US + second * SECOND_US
-        work = partial(follow_windows, judge.pairs, judge.trends.spreads, sums, healthy, (1.6, effect), t_us)
+        work = partial(follow_windows, judge.pairs.columns, [judge.trends.spreads], sums, healthy, (1.6, effect), t_us)
         seconds_cpu = timed(work)
         took += seconds_cpu if second > 330 else 0.0
     return took / pairs

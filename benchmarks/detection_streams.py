@@ -13,8 +13,10 @@ import numpy as np
 
 from localization.anomalies import Finding
 from localization.columns import Trains
-from localization.judging import Judge, judge_second, new_judge, take_ended
+from localization.judging import judge_second, take_ended
+from localization.panel import Judge, Panel, new_judge, seat
 from localization.parameters import DetectionParameters
+from localization.sheet import Sheet
 from localization.trends import LONG, SHORT
 from schemas.diagnosis import Anomaly
 from schemas.envelope import Producer
@@ -97,6 +99,11 @@ class PairStream:
             self.judge.pairs.row((f"s{number}", f"d{number}"))
         self.judge.pairs.grow()
 
+    @property
+    def panel(self) -> Panel:
+        """The job's judge alone."""
+        return seat([self.judge], [True], Sheet())[0]
+
     def take(self, log_rtt: Log, lost: np.ndarray, sent: int, at_s: np.ndarray, every_s: int = 1) -> list[Finding]:
         """Judges the next ``every_s`` seconds, in which trains (pair, k) of ``sent`` probes began at ``at_s``.
 
@@ -106,7 +113,7 @@ class PairStream:
         self.second += every_s
         trains = self.trains(log_rtt, lost, sent, at_s - every_s)
         t_us = BEGIN_US + self.second * SECOND_US
-        findings = judge_second(self.judge, trains, t_us)[1]
+        findings = judge_second(self.panel, trains, t_us)[1]
         for finding in findings:
             self._open(finding, t_us)
         for book, key in take_ended(self.judge, t_us):
@@ -123,11 +130,9 @@ class PairStream:
         total, square = (np.repeat(each.sum(axis=1), count).reshape(lost.shape) for each in (log_rtt, log_rtt**2))
         size = pairs * count
         return Trains(
-            src=[],
-            dst=[],
+            begin=np.zeros(1, np.int64),
             row=np.repeat(np.arange(pairs), count),
             t_us=(BEGIN_US + (self.second + at_s.ravel()) * SECOND_US).astype(np.int64),
-            sport=[],
             sent=np.full(size, sent),
             lost=lost.ravel().astype(np.int64),
             path=np.zeros(size, np.int64),

@@ -22,7 +22,8 @@ Key = tuple[int, Symptom]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A pair that has just turned ill: what an ``Anomaly`` will say about it. ``at``: position among the pair sums;
+    """A pair that has just turned ill: what an ``Anomaly`` will say about it. ``at``: position among the pair sums,
+    ``row``: in the columns of the panel;
     ``level``: what its recovery is measured against, in the units of its detector."""
 
     at: int

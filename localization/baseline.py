@@ -11,13 +11,14 @@ a rising score. ``sd`` is never below the effect-size floor, nor below ``FLOOR_U
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.columns import PairSums
-from localization.pairs import PairTable
+from localization.pairs import PairColumns, PairTable
 
 HOP_CLASSES = 32
 BORROWED = 5.0
@@ -38,18 +39,19 @@ def _zeros() -> Floats:
 
 @dataclass(slots=True)
 class Pools:
-    """ln RTT by number of hops (0: path not known): windows, mean, variance."""
+    """ln RTT by number of hops (0: path not known): windows, mean, variance. Of a panel: shape (jobs, hop classes)."""
 
     count: Floats = field(default_factory=_zeros)
     mean: Floats = field(default_factory=_zeros)
     var: Floats = field(default_factory=_zeros)
 
-    def learn(self, hops: Ints, log_rtt: Floats) -> None:
+    def learn(self, job: Ints, hops: Ints, log_rtt: Floats) -> None:
         """Merges a window of healthy pairs (Chan's update), one number per pair."""
-        number = np.bincount(hops, minlength=HOP_CLASSES).astype(np.float64)
+        shape, place = self.count.shape, job * HOP_CLASSES + hops
+        number = np.bincount(place, minlength=self.count.size).reshape(shape).astype(np.float64)
         some = number > 0
-        mean = np.bincount(hops, log_rtt, HOP_CLASSES) / np.maximum(number, 1.0)
-        square = np.bincount(hops, (log_rtt - mean[hops]) ** 2, HOP_CLASSES)
+        mean = np.bincount(place, log_rtt, self.count.size).reshape(shape) / np.maximum(number, 1.0)
+        square = np.bincount(place, (log_rtt - mean[job, hops]) ** 2, self.count.size).reshape(shape)
         total = self.count + number
         share = np.where(some, number / np.maximum(total, 1.0), 0.0)
         apart = mean - self.mean
@@ -57,6 +59,18 @@ class Pools:
         self.var = np.where(some, spread / np.maximum(total, 1.0), self.var)
         self.mean = self.mean + apart * share
         self.count = np.minimum(total, POOL_WINDOWS)
+
+
+def bring_pools(pools: Sequence[Pools]) -> Pools:
+    """The pools of several jobs as those of a panel."""
+    names = [spec.name for spec in fields(Pools)]
+    return Pools(*(np.stack([getattr(each, name) for each in pools]) for name in names))
+
+
+def give_back(pools: Sequence[Pools], learned: Pools) -> None:
+    """Each job gets its own again."""
+    for number, each in enumerate(pools):
+        each.count[:], each.mean[:], each.var[:] = learned.count[number], learned.mean[number], learned.var[number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +87,20 @@ def hop_class(hops: Ints) -> Ints:
     return np.minimum(hops, HOP_CLASSES - 1)
 
 
-def pair_baseline(pairs: PairTable, sums: PairSums, pools: Pools, sigma_floor: float) -> Baseline:
+def pair_baseline(columns: PairColumns, sums: PairSums, pools: Pools, sigma_floor: float) -> Baseline:
     """Baselines of the pairs of a window; a pair whose path got longer or shorter starts anew."""
-    columns, row = pairs.columns, sums.row
+    row, job = sums.row, sums.job
     moved = (sums.hops > 0) & (columns.hops[row] > 0) & (sums.hops != columns.hops[row])
     columns.rtt_count[row[moved]] = 0.0
     columns.moved[row[moved]] = True
     columns.hops[row] = np.where(sums.hops > 0, sums.hops, columns.hops[row])
     pool = hop_class(columns.hops[row])
     own = columns.rtt_count[row]
-    borrowed = np.where((pools.count[pool] >= POOL_LEAST) & ~columns.moved[row], BORROWED, 0.0)
+    borrowed = np.where((pools.count[job, pool] >= POOL_LEAST) & ~columns.moved[row], BORROWED, 0.0)
     weight = np.maximum(own + borrowed, 1.0)
-    mean = (own * columns.rtt_mean[row] + borrowed * pools.mean[pool]) / weight
+    mean = (own * columns.rtt_mean[row] + borrowed * pools.mean[job, pool]) / weight
     spread = np.where(borrowed > 0.0, BORROWED_SPREAD, 0.0)
-    var = (own * columns.rtt_var[row] + spread * pools.var[pool]) / np.maximum(own + spread, 1.0)
+    var = (own * columns.rtt_var[row] + spread * pools.var[job, pool]) / np.maximum(own + spread, 1.0)
     var = np.maximum(var, np.where(own >= PAIR_LEAST, columns.rtt_var[row], 0.0))
     var = var * (1.0 + 1.0 / weight) * (1.0 + DOUBT / (DOUBT + own))
     floor = np.maximum(sigma_floor, FLOOR_US / np.exp(mean))
@@ -94,9 +108,8 @@ def pair_baseline(pairs: PairTable, sums: PairSums, pools: Pools, sigma_floor: f
     return Baseline(mean, np.maximum(np.sqrt(var), floor), known)
 
 
-def follow_recent(pairs: PairTable, sums: PairSums) -> None:
+def follow_recent(columns: PairColumns, sums: PairSums) -> None:
     """Keeps the level of the last few windows, anomalous or not: what a pair that recovered goes on from."""
-    columns = pairs.columns
     heard = ~np.isnan(sums.log_rtt)
     row, x = sums.row[heard], sums.log_rtt[heard]
     count = np.minimum(columns.recent_count[row] + 1, RECENT)
@@ -106,9 +119,8 @@ def follow_recent(pairs: PairTable, sums: PairSums) -> None:
     columns.recent_count[row] = count
 
 
-def learn_latency(pairs: PairTable, pools: Pools, sums: PairSums, baseline: Baseline, healthy: Flags) -> None:
+def learn_latency(columns: PairColumns, pools: Pools, sums: PairSums, baseline: Baseline, healthy: Flags) -> None:
     """Takes a window of healthy pairs in; what lies far outside the baseline counts as far as ``OUTLIER`` spreads."""
-    columns = pairs.columns
     chosen = healthy & ~np.isnan(sums.log_rtt)
     row, x = sums.row[chosen], sums.log_rtt[chosen]
     reach = np.where(baseline.known, OUTLIER * baseline.sd, np.inf)[chosen]
@@ -120,7 +132,7 @@ def learn_latency(pairs: PairTable, pools: Pools, sums: PairSums, baseline: Base
         0.0, columns.rtt_var[row] * (1.0 - 1.0 / count) + apart**2 * (count - 1.0) / count**2
     )
     columns.rtt_count[row] = count
-    pools.learn(hop_class(columns.hops[row]), x)
+    pools.learn(sums.job[chosen], hop_class(columns.hops[row]), x)
 
 
 def restart_baseline(pairs: PairTable, row: int) -> None:

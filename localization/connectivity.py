@@ -13,8 +13,9 @@ from math import log
 
 import numpy as np
 
+from localization.arrays import Floats
 from localization.columns import PairSums, Trains
-from localization.pairs import PairTable
+from localization.pairs import PairColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +38,23 @@ class FailedTrains:
 
 
 def follow_trains(
-    pairs: PairTable, trains: Trains, sums: PairSums, cut: set[int], rule: tuple[int, float, float]
+    columns: PairColumns, trains: Trains, sums: PairSums, cut: set[int], rule: tuple[int, float, Floats]
 ) -> FailedTrains:
-    """Continues the streaks of failed trains. ``cut``: rows known to be cut off; ``rule``: (trains, nats, loss)."""
+    """Continues streaks of failed trains. ``cut``: rows known to be cut off; ``rule``: trains, nats, loss (by job)."""
     found = FailedTrains([], {}, {})
-    columns = pairs.columns
     failed = np.maximum.reduceat((trains.lost == trains.sent)[sums.order], sums.start)
     for at in np.flatnonzero(failed | (columns.streak[sums.row] > 0)).tolist():
-        _follow(pairs, trains, sums, at, found, int(sums.row[at]) in cut)
+        _follow(columns, trains, sums, at, found, int(sums.row[at]) in cut)
         row = int(sums.row[at])
-        evidence = int(columns.streak_lost[row]) * log(1.0 / rule[2])
+        evidence = int(columns.streak_lost[row]) * log(1.0 / float(rule[2][sums.job[at]]))
         if columns.streak[row] >= rule[0] and evidence >= rule[1]:
             outage = Outage(at, int(columns.streak_since_us[row]), evidence, int(columns.streak_lost[row]))
             found.outages.append(outage)
     return found
 
 
-def _follow(pairs: PairTable, trains: Trains, sums: PairSums, at: int, found: FailedTrains, is_cut: bool) -> None:
-    columns, row = pairs.columns, int(sums.row[at])
+def _follow(columns: PairColumns, trains: Trains, sums: PairSums, at: int, found: FailedTrains, is_cut: bool) -> None:
+    row = int(sums.row[at])
     end = sums.start[at + 1] if at + 1 < len(sums.start) else len(sums.order)
     for train in sums.order[sums.start[at] : end].tolist():
         lost = int(trains.lost[train])

@@ -8,18 +8,18 @@ us per result and 0.7 ms per second of event time. Memory: 0.9 kB per pair and i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
+from dataclasses import dataclass, field, replace
 
 from localization.anomalies import AnomalyBook, Finding, Key
-from localization.columns import PairSums, Trains, gather
-from localization.judging import Judge, judge_second, new_judge, take_ended
+from localization.columns import PairSums, Readings, Trains, bring_together, medians_or_none, read_trains
+from localization.judging import judge_second, take_ended
+from localization.panel import Judge, new_judge, seat
 from localization.parameters import DetectionParameters
+from localization.sheet import Sheet
 from localization.trends import LONG, SHORT
 from schemas.diagnosis import Anomaly, PairWindows
 from schemas.envelope import Message, Producer
-from schemas.folding import DERIVED_CLOCK, Emission, Event, Observation, Remains, derived_producer
+from schemas.folding import DERIVED_CLOCK, Emission, Event, Remains, TimeReached, derived_producer
 from schemas.ids import content_id
 from schemas.instants import SECOND_US, micros
 from schemas.maps import Endpoint, EndpointMap, FabricEndpoints
@@ -59,10 +59,11 @@ class DetectionState:
 
 
 class DetectionEngine:
-    """The engine of stage ``detection``."""
+    """The engine of stage ``detection``. The seconds of all jobs of a partition are judged together."""
 
     def __init__(self, parameters: DetectionParameters) -> None:
         self.parameters = parameters
+        self._sheet = Sheet()
 
     def start(self, key: str) -> DetectionState:
         """The state before the first event of job ``key``."""
@@ -78,31 +79,50 @@ class DetectionEngine:
 
     def step(self, state: DetectionState, event: Event) -> tuple[DetectionState, Sequence[Emission]]:
         """See ``schemas.folding.Engine``."""
-        if isinstance(event, Observation):
-            value = event.value
-            if isinstance(value, ProbeResults):
-                state.pending.append(value)
-                return state, ()
-            return state, _take_map(state, value) if isinstance(value, EndpointMap) else ()
-        return state, self._close_second(state, event.t_us)
+        if isinstance(event, TimeReached):
+            return state, self.reach([state], event.t_us)[0]
+        value = event.value
+        if isinstance(value, ProbeResults):
+            state.pending.append(value)
+            return state, ()
+        return state, _take_map(state, value) if isinstance(value, EndpointMap) else ()
 
-    def _close_second(self, state: DetectionState, t_us: int) -> list[Emission]:
-        emissions: list[Emission] = []
-        judge = state.judge
-        trains = None
-        if state.pending:
-            state.fabric, state.tenant = state.pending[-1].fabric, state.pending[-1].tenant
-            trains = gather(state.pending, judge.pairs, state.usable)
-            state.pending = []
-        if trains is not None:
-            emissions.append(_emission("pair-windows", _windows(state, trains, t_us)))
-            sums, findings = judge_second(judge, trains, t_us)
-            emissions += [_open(state, finding, (trains, sums), t_us) for finding in findings]
-        if any(book.open for book in judge.books):
-            emissions += _clear(state, take_ended(judge, t_us), t_us)
-        if t_us % FORGET_EVERY_US == 0:
-            _forget(state, t_us - micros(self.parameters.forget_s))
-        return emissions
+    def reach(self, states: Sequence[DetectionState], t_us: int) -> list[list[Emission]]:
+        """See ``schemas.folding.JoiningEngine``."""
+        said: list[list[Emission]] = [[] for _ in states]
+        read = [_read(state) for state in states]
+        if any(readings.row for readings in read):
+            self._judge(states, read, said, t_us)
+        for state, own in zip(states, said, strict=True):
+            if state.judge.is_ill:
+                own.extend(_clear(state, take_ended(state.judge, t_us), t_us))
+            if t_us % FORGET_EVERY_US == 0:
+                _forget(state, t_us - micros(self.parameters.forget_s))
+        return said
+
+    def _judge(
+        self, states: Sequence[DetectionState], read: Sequence[Readings], said: list[list[Emission]], t_us: int
+    ) -> None:
+        """Adds what the trains of the second say to ``said``."""
+        panel, order = seat([state.judge for state in states], [bool(readings.row) for readings in read], self._sheet)
+        trains = bring_together([read[n] for n in order], panel.begin)
+        rtt_us = medians_or_none(trains)
+        for n, first in zip(order, trains.begin.tolist(), strict=True):
+            window = _windows(states[n], read[n], rtt_us[first : first + len(read[n].row)], t_us)
+            said[n].append(_emission("pair-windows", window))
+        sums, findings = judge_second(panel, trains, t_us)
+        for finding in findings:
+            number = int(sums.job[finding.at])
+            own = replace(finding, row=finding.row - int(panel.begin[number]))
+            said[order[number]].append(_open(states[order[number]], own, (trains, sums), t_us))
+
+
+def _read(state: DetectionState) -> Readings:
+    """The trains of the second that is over."""
+    waiting, state.pending = state.pending, []
+    if waiting:
+        state.fabric, state.tenant = waiting[-1].fabric, waiting[-1].tenant
+    return read_trains(waiting, state.judge.pairs, state.usable)
 
 
 def _emission(topic: str, value: Message) -> Emission:
@@ -151,6 +171,7 @@ def _leave(state: DetectionState, moved: set[str], t_us: int) -> list[Emission]:
 
 
 def _open(state: DetectionState, finding: Finding, window: tuple[Trains, PairSums], t_us: int) -> Emission:
+    """``finding``: with its row in the job's own table."""
     src, dst = state.judge.pairs.names[finding.row]
     message = Anomaly(
         v=1,
@@ -198,9 +219,7 @@ def _forget(state: DetectionState, before_us: int) -> None:
             book.renumber(rows)
 
 
-def _windows(state: DetectionState, trains: Trains, t_us: int) -> PairWindows:
-    rtt = trains.rtt_us.astype(object)
-    rtt[np.isnan(trains.rtt_us)] = None
+def _windows(state: DetectionState, read: Readings, rtt_us: list[float | None], t_us: int) -> PairWindows:
     return PairWindows(
         v=1,
         t_us=t_us,
@@ -210,12 +229,12 @@ def _windows(state: DetectionState, trains: Trains, t_us: int) -> PairWindows:
         job=state.job,
         tenant=state.tenant,
         window_s=1.0,
-        src=tuple(trains.src),
-        dst=tuple(trains.dst),
-        sport=tuple(trains.sport),
-        path=tuple(trains.path.tolist()),
-        sent=tuple(trains.sent.tolist()),
-        lost=tuple(trains.lost.tolist()),
-        rtt_us=tuple(rtt.tolist()),
-        paths=tuple(trains.paths),
+        src=tuple(read.src),
+        dst=tuple(read.dst),
+        sport=tuple(read.sport),
+        path=tuple(read.path),
+        sent=tuple(read.sent),
+        lost=tuple(read.lost),
+        rtt_us=tuple(rtt_us),
+        paths=read.known_paths(),
     )

@@ -6,27 +6,39 @@ anomalies' recovery, and last the baselines, which learn only from pairs that no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import exp, log
+from math import exp
 
 import numpy as np
 
 from localization.anomalies import RECOVERY_NATS, AnomalyBook, Finding, Key
-from localization.arrays import Flags
-from localization.baseline import Baseline, Pools, follow_recent, learn_latency, pair_baseline, restart_baseline
+from localization.arrays import Flags, Floats, Ints
+from localization.baseline import (
+    Baseline,
+    bring_pools,
+    follow_recent,
+    give_back,
+    learn_latency,
+    pair_baseline,
+    restart_baseline,
+)
 from localization.columns import PairSums, Trains, sum_pairs
 from localization.connectivity import FailedTrains, Outage, follow_trains
 from localization.latency import LatencyScores, score_latency
-from localization.loss import LossBackground, LossScores, learn_loss, pair_background, recovery_gain, score_loss
-from localization.pairs import PairTable
-from localization.parameters import DetectionParameters
-from localization.tails import StepTails, latency_threshold
-from localization.trends import Trends, judge_trends
+from localization.loss import (
+    LossScores,
+    learn_background,
+    learn_loss,
+    loss_with_window,
+    pair_background,
+    recovery_gain,
+    score_loss,
+)
+from localization.panel import Judge, Panel
+from localization.tails import decays, learn_steps
+from localization.trends import judge_trends
 from schemas.diagnosis import Observed, Symptom
 from schemas.instants import SECOND_US, micros
 
-WINDOWS_PER_HOUR = 3600.0
-JOB_PRIOR_PACKETS = 10_000.0
 RECOVERED_Z = 2.5
 
 
@@ -39,89 +51,58 @@ DETECTORS: dict[Symptom, str] = {
 DECAY_EVERY_US = 10 * SECOND_US
 
 
-@dataclass(slots=True)
-class Judge:
-    """Everything that detection remembers of a job's pairs. ``decay``: of the latency score's tail, per unit."""
+def judge_second(panel: Panel, trains: Trains, t_us: int) -> tuple[PairSums, list[Finding]]:
+    """Judges the trains of the second that ends at ``t_us``; returns their sums by pair and what is newly wrong.
 
-    parameters: DetectionParameters
-    pairs: PairTable
-    background: LossBackground
-    tails: StepTails
-    decay: float
-    pools: Pools = field(default_factory=Pools)
-    book: AnomalyBook = field(default_factory=AnomalyBook)
-    trends: Trends = field(default_factory=Trends)
-
-    @property
-    def books(self) -> tuple[AnomalyBook, AnomalyBook]:
-        """Open anomalies of the fast and of the slow tests."""
-        return self.book, self.trends.book
-
-    def ill(self) -> set[int]:
-        """Rows of pairs with an open anomaly."""
-        return self.book.rows() | self.trends.book.rows()
-
-    @property
-    def nats(self) -> float:
-        """Evidence that an alarm of loss or unconnectivity needs."""
-        return log(self.parameters.false_alarm_pair_hours * WINDOWS_PER_HOUR)
-
-    @property
-    def reach(self) -> float:
-        """Score that an alarm of latency needs."""
-        windows = self.parameters.false_alarm_pair_hours * WINDOWS_PER_HOUR
-        return latency_threshold(self.parameters.latency_allowance_sigma, windows, self.decay)
-
-
-def new_judge(parameters: DetectionParameters) -> Judge:
-    """A judge that has seen nothing."""
-    prior = LossBackground(JOB_PRIOR_PACKETS, JOB_PRIOR_PACKETS * parameters.background_loss)
-    tails = StepTails(parameters.latency_clip_sigma)
-    decay = 2.0 * parameters.latency_allowance_sigma
-    return Judge(parameters, PairTable(len(parameters.loss_alternatives)), prior, tails, decay)
-
-
-def judge_second(judge: Judge, trains: Trains, t_us: int) -> tuple[PairSums, list[Finding]]:
-    """Judges the trains of the second that ends at ``t_us``; returns their sums by pair and what is newly wrong."""
-    p = judge.parameters
-    sums = sum_pairs(trains)
-    judge.pairs.columns.seen_us[sums.row] = t_us
-    pooled = judge.background.with_window(sums.sent, sums.lost)
-    background = pair_background(judge.pairs, sums.row, pooled, p.background_packets)
-    rule = (p.failed_trains, judge.nats, pooled)
-    failed = follow_trains(judge.pairs, trains, sums, judge.book.rows("unconnectivity"), rule)
+    What is said of a job, and remembered of it, does not depend on the other jobs of the panel.
+    """
+    p, columns, judges = panel.parameters, panel.columns, panel.judges
+    sums = sum_pairs(trains, panel.begin)
+    columns.seen_us[sums.row] = t_us
+    pooled = loss_with_window([judge.background for judge in judges], sums)
+    background = pair_background(columns, sums.row, pooled[sums.job], p.background_packets)
+    known = panel.ill("unconnectivity")
+    failed = follow_trains(columns, trains, sums, known, (p.failed_trains, panel.nats, pooled))
     for at, packets in failed.handed.items():
         sums.sent[at] += packets
         sums.lost[at] += packets
-    loss = score_loss(judge.pairs, sums, background, p.loss_alternatives)
-    baseline = pair_baseline(judge.pairs, sums, judge.pools, p.sigma_floor)
-    latency = _score_latency(judge, sums, baseline, t_us)
-    follow_recent(judge.pairs, sums)
-    _weigh_recovery(judge, sums, (failed, loss, latency, baseline), t_us)
-    findings = _cut_off(judge, sums, failed, baseline) + _lossy(judge, sums, loss, baseline)
-    findings += _slow(judge, sums, latency, (loss, baseline))
-    ill = judge.book.rows() | {finding.row for finding in findings}
-    _learn(judge, sums, baseline, _healthy(judge, sums, loss, ill | judge.trends.book.rows()))
-    return sums, findings + judge_trends(judge.trends, judge.pairs, sums, ill, (p, t_us))
-
-
-def _score_latency(judge: Judge, sums: PairSums, baseline: Baseline, t_us: int) -> LatencyScores:
-    """The fast latency test; the tails of its steps are learned from pairs that nothing spoke against before."""
-    p, columns = judge.parameters, judge.pairs.columns
-    calm = columns.rtt_score[sums.row] < judge.reach / 2.0
-    before = columns.rtt_z[sums.row]
-    latency = score_latency(judge.pairs, sums, baseline, (p.latency_allowance_sigma, p.latency_clip_sigma))
-    ill = judge.ill()
-    judge.tails.learn(latency.z, before, calm & ~np.isin(sums.row, sorted(ill)) if ill else calm)
-    if t_us % DECAY_EVERY_US == 0:
-        judge.decay = judge.tails.decay(p.latency_allowance_sigma)
-    return latency
-
-
-def _cut_off(judge: Judge, sums: PairSums, failed: FailedTrains, baseline: Baseline) -> list[Finding]:
-    known = judge.book.rows("unconnectivity")
+    loss = score_loss(columns, sums, background, p.loss_alternatives)
+    pools = bring_pools([judge.pools for judge in judges])
+    baseline = pair_baseline(columns, sums, pools, p.sigma_floor)
+    latency = _score_latency(panel, sums, baseline, t_us)
+    follow_recent(columns, sums)
+    _weigh_recovery(panel, sums, (failed, loss, latency, baseline), t_us)
+    reach = panel.reach()[sums.job]
     fresh = [outage for outage in failed.outages if int(sums.row[outage.at]) not in known]
-    return [_outage_finding(sums, outage, baseline) for outage in fresh]
+    findings = [_outage_finding(sums, outage, baseline) for outage in fresh]
+    findings += _lossy(panel, sums, loss, baseline) + _slow(panel, sums, (latency, reach), (loss, baseline))
+    ill = panel.frozen({finding.row for finding in findings})
+    healthy = (loss.score < panel.nats / 2.0) & (columns.rtt_score[sums.row] < reach / 2.0)
+    healthy &= (columns.streak[sums.row] == 0) & ~ill[sums.row]
+    learn_background([judge.background for judge in judges], *_chosen(sums, healthy))
+    learn_loss(columns, sums.row[healthy], sums.sent[healthy], sums.lost[healthy])
+    learn_latency(columns, pools, sums, baseline, healthy)
+    give_back([judge.pools for judge in judges], pools)
+    slow = judge_trends([judge.trends for judge in judges], (columns, panel.stretches()), sums, ill, (p, t_us))
+    return sums, findings + slow
+
+
+def _chosen(sums: PairSums, chosen: Flags) -> tuple[Ints, Ints, Ints]:
+    return sums.job[chosen], sums.sent[chosen], sums.lost[chosen]
+
+
+def _score_latency(panel: Panel, sums: PairSums, baseline: Baseline, t_us: int) -> LatencyScores:
+    """The fast latency test; the tails of its steps are learned from pairs that nothing spoke against before."""
+    p, columns = panel.parameters, panel.columns
+    calm = columns.rtt_score[sums.row] < panel.reach()[sums.job] / 2.0
+    before = columns.rtt_z[sums.row]
+    latency = score_latency(columns, sums, baseline, (p.latency_allowance_sigma, p.latency_clip_sigma))
+    tails = [judge.tails for judge in panel.judges]
+    learn_steps(tails, sums.job, latency.z, before, calm & ~panel.frozen(set())[sums.row])
+    if t_us % DECAY_EVERY_US == 0:
+        for judge, decay in zip(panel.judges, decays(tails, p.latency_allowance_sigma).tolist(), strict=True):
+            judge.decay = decay
+    return latency
 
 
 def _outage_finding(sums: PairSums, outage: Outage, baseline: Baseline) -> Finding:
@@ -138,9 +119,9 @@ def _outage_finding(sums: PairSums, outage: Outage, baseline: Baseline) -> Findi
     )
 
 
-def _lossy(judge: Judge, sums: PairSums, loss: LossScores, baseline: Baseline) -> list[Finding]:
-    known = judge.book.rows("packet_loss")
-    alarms = np.flatnonzero(loss.score >= judge.nats).tolist()
+def _lossy(panel: Panel, sums: PairSums, loss: LossScores, baseline: Baseline) -> list[Finding]:
+    known = panel.ill("packet_loss")
+    alarms = np.flatnonzero(loss.score >= panel.nats).tolist()
     return [
         Finding(
             at=at,
@@ -158,10 +139,13 @@ def _lossy(judge: Judge, sums: PairSums, loss: LossScores, baseline: Baseline) -
     ]
 
 
-def _slow(judge: Judge, sums: PairSums, latency: LatencyScores, known: tuple[LossScores, Baseline]) -> list[Finding]:
-    loss, baseline = known
-    ill = judge.book.rows("high_latency")
-    alarms = np.flatnonzero((latency.score >= judge.reach) & ~np.isnan(latency.z)).tolist()
+def _slow(
+    panel: Panel, sums: PairSums, scored: tuple[LatencyScores, Floats], known: tuple[LossScores, Baseline]
+) -> list[Finding]:
+    """``scored``: the scores, and what an alarm needs."""
+    (latency, reach), (loss, baseline) = scored, known
+    ill = panel.ill("high_latency")
+    alarms = np.flatnonzero((latency.score >= reach) & ~np.isnan(latency.z)).tolist()
     return [
         Finding(
             at=at,
@@ -170,7 +154,7 @@ def _slow(judge: Judge, sums: PairSums, latency: LatencyScores, known: tuple[Los
             detector=DETECTORS["high_latency"],
             onset_us=int(latency.since_us[at]),
             score=float(latency.score[at]),
-            level=_level(judge, sums, baseline, at),
+            level=_level(panel, sums, baseline, at),
             baseline=Observed(loss=float(loss.background[at]), rtt_us=_rtt(baseline, at)),
             observed=_observed(sums, at),
         )
@@ -179,11 +163,11 @@ def _slow(judge: Judge, sums: PairSums, latency: LatencyScores, known: tuple[Los
     ]
 
 
-def _level(judge: Judge, sums: PairSums, baseline: Baseline, at: int) -> float:
+def _level(panel: Panel, sums: PairSums, baseline: Baseline, at: int) -> float:
     """How far up the pair is, in spreads: its last few windows, at least what the test is made for."""
-    recent = float(judge.pairs.columns.recent_mean[sums.row[at]])
+    recent = float(panel.columns.recent_mean[sums.row[at]])
     up = max(recent, float(sums.log_rtt[at])) - float(baseline.mean[at])
-    return max(up / float(baseline.sd[at]), 2.0 * judge.parameters.latency_allowance_sigma)
+    return max(up / float(baseline.sd[at]), 2.0 * panel.parameters.latency_allowance_sigma)
 
 
 def _rtt(baseline: Baseline, at: int) -> float | None:
@@ -201,13 +185,23 @@ def _observed(sums: PairSums, at: int) -> Observed:
 
 
 def _weigh_recovery(
-    judge: Judge, sums: PairSums, scores: tuple[FailedTrains, LossScores, LatencyScores, Baseline], t_us: int
+    panel: Panel, sums: PairSums, scores: tuple[FailedTrains, LossScores, LatencyScores, Baseline], t_us: int
 ) -> None:
     """What the second says for the recovery of the pairs that are ill."""
-    if not judge.book.open:
-        return
+    for number, judge in enumerate(panel.judges):
+        if judge.book.open:
+            _weigh_book(judge, dict(panel.own(sums, number)), sums, scores, t_us)
+
+
+def _weigh_book(
+    judge: Judge,
+    place: dict[int, int],
+    sums: PairSums,
+    scores: tuple[FailedTrains, LossScores, LatencyScores, Baseline],
+    t_us: int,
+) -> None:
+    """``place``: positions of the judge's pairs, by its own rows."""
     failed, loss, latency, baseline = scores
-    place = {row: at for at, row in enumerate(sums.row.tolist())}
     for row, symptom in list(judge.book.open):
         at = place.get(row)
         if at is None:
@@ -235,20 +229,6 @@ def _weigh_latency(judge: Judge, row: int, z: float, known: tuple[float, float])
     lasting = (float(judge.pairs.columns.recent_mean[row]) - known[0]) / known[1]
     anomaly.level = max(anomaly.level, lasting)
     return float(np.clip(min(anomaly.level / 2.0, RECOVERED_Z) - z, -clip, clip))
-
-
-def _healthy(judge: Judge, sums: PairSums, loss: LossScores, ill: set[int]) -> Flags:
-    columns = judge.pairs.columns
-    quiet = (loss.score < judge.nats / 2.0) & (columns.rtt_score[sums.row] < judge.reach / 2.0)
-    quiet &= columns.streak[sums.row] == 0
-    return np.asarray(quiet & ~np.isin(sums.row, sorted(ill)) if ill else quiet)
-
-
-def _learn(judge: Judge, sums: PairSums, baseline: Baseline, healthy: Flags) -> None:
-    row, sent, lost = sums.row[healthy], sums.sent[healthy], sums.lost[healthy]
-    judge.background.learn(sent, lost)
-    learn_loss(judge.pairs, row, sent, lost)
-    learn_latency(judge.pairs, judge.pools, sums, baseline, healthy)
 
 
 def take_ended(judge: Judge, t_us: int) -> list[tuple[AnomalyBook, Key]]:

@@ -15,7 +15,7 @@ import numpy as np
 from localization.arrays import Floats, Ints
 from localization.baseline import Baseline
 from localization.columns import PairSums
-from localization.pairs import PairTable
+from localization.pairs import PairColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class LatencyScores:
     since_us: Ints
 
 
-def score_latency(pairs: PairTable, sums: PairSums, baseline: Baseline, rule: tuple[float, float]) -> LatencyScores:
+def score_latency(columns: PairColumns, sums: PairSums, baseline: Baseline, rule: tuple[float, float]) -> LatencyScores:
     """Adds the window to every pair's score. ``rule``: (allowance, clip)."""
-    columns, row = pairs.columns, sums.row
+    row = sums.row
     z = np.where(baseline.known, (sums.log_rtt - baseline.mean) / baseline.sd, np.nan)
     heard = ~np.isnan(z)
     step = np.where(heard, np.clip(z, -rule[1], rule[1]) - rule[0], 0.0)

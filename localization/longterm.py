@@ -16,14 +16,16 @@ A block with fewer than ``LEAST_SAMPLES`` samples, or a gap, begins the window a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from localization.arrays import Flags, Floats, Ints, Singles
+from localization.arrays import Flags, Floats, Ints, Singles, runs_by
 from localization.baseline import hop_class
 from localization.columns import PairSums
-from localization.pairs import BLOCKS, PairColumns, PairTable
+from localization.pairs import BLOCKS, PairColumns
 from schemas.instants import SECOND_US
 
 BLOCK_US = 300 * SECOND_US
@@ -56,19 +58,25 @@ class LongWindows:
 
 
 def follow_blocks(
-    pairs: PairTable, sums: PairSums, frozen: Flags, rule: tuple[float, Floats], t_us: int
+    columns: PairColumns,
+    stretches: Sequence[slice],
+    sums: PairSums,
+    frozen: Flags,
+    rule: tuple[float, Floats],
+    t_us: int,
 ) -> tuple[Ints, LongWindows]:
     """Closes the blocks that are over, then takes the second's samples in; returns positions in ``sums`` and blocks.
 
-    ``frozen``: by row, pairs whose blocks are not learned; ``rule``: ``drift_sigma`` and the least effect (ln) by
-    position in ``sums``.
+    ``stretches``: the rows of each job; ``frozen``: by row, pairs whose blocks are not learned; ``rule``:
+    ``drift_sigma`` and the least effect (ln) by position in ``sums``.
     """
-    columns, number = pairs.columns, (t_us - 1) // BLOCK_US
+    number = (t_us - 1) // BLOCK_US
     begun = columns.long_sum[sums.row, 0] > 0.0
     over = np.flatnonzero((columns.long_block[sums.row] != number) & begun)
     row = sums.row[over]
     leaving, left = _push(columns, row, number)
-    closed = _judge(columns, row, (rule[0], rule[1][over]), frozen[row])
+    common = partial(_common_shift, columns, stretches, row, sums.job[over])
+    closed = _judge(columns, row, (rule[0], rule[1][over], common), frozen[row])
     clean = leaving[:, 1] - closed.usual < closed.floor
     learns = left & ~frozen[row] & ~(closed.shift >= closed.floor) & (clean | np.isnan(closed.floor))
     _learn(columns, row[learns], leaving[learns].astype(np.float64))
@@ -94,13 +102,15 @@ def _push(columns: PairColumns, row: Ints, number: int) -> tuple[Singles, Flags]
     return leaving, left & whole
 
 
-def _judge(columns: PairColumns, row: Ints, rule: tuple[float, Floats], frozen: Flags) -> LongWindows:
+def _judge(
+    columns: PairColumns, row: Ints, rule: tuple[float, Floats, Callable[[], Floats]], frozen: Flags
+) -> LongWindows:
     past, number = columns.long_past[row].astype(np.float64), columns.long_block[row]
     level = past[:, :, 1].mean(axis=1)
     blocks, mean, variance, between = columns.long_reference[row].T
     ready = (columns.long_known[row] == BLOCKS) & (blocks >= BLOCKS)
     columns.long_shift[row] = np.where(ready, level - mean, np.nan)
-    usual = mean + _common_shift(columns, row)
+    usual = mean + rule[2]()
     shift = level - usual
     floor = np.where(ready, np.maximum(rule[0] * np.maximum(np.sqrt(variance), LEAST_SIGMA), rule[1]), np.nan)
     likely = (blocks * between + BETWEEN_PRIOR * BETWEEN_SHARE * variance) / (blocks + BETWEEN_PRIOR)
@@ -114,19 +124,19 @@ def _judge(columns: PairColumns, row: Ints, rule: tuple[float, Floats], frozen: 
     return LongWindows(row, begin_us, block, level, usual, floor, shift, score, alarm)
 
 
-def _common_shift(columns: PairColumns, row: Ints) -> Floats:
-    """Median shift of the pairs with as many hops as each of ``row``, where they are a crowd and slower, else 0."""
+def _common_shift(columns: PairColumns, stretches: Sequence[slice], row: Ints, job: Ints) -> Floats:
+    """Median shift of the job's pairs with as many hops as each of ``row``, if a crowd and slower, else 0."""
     common = np.zeros(len(row))
-    if not len(row):
-        return common
-    recent = columns.long_block >= columns.long_block[row].max()
-    judged = recent & (columns.long_known == BLOCKS) & ~np.isnan(columns.long_shift)
-    judged &= columns.long_reference[:, 0] >= BLOCKS
-    hops = hop_class(columns.hops)
-    for each in np.unique(hops[row]).tolist():
-        crowd = columns.long_shift[judged & (hops == each)]
-        if len(crowd) >= CROWD:
-            common[hops[row] == each] = max(0.0, float(np.median(crowd)))
+    for number, run in runs_by(job):
+        own = stretches[number]
+        recent = columns.long_block[own] >= columns.long_block[row[run]].max()
+        judged = recent & (columns.long_known[own] == BLOCKS) & ~np.isnan(columns.long_shift[own])
+        judged &= columns.long_reference[own, 0] >= BLOCKS
+        hops, asked = hop_class(columns.hops[own]), hop_class(columns.hops[row[run]])
+        for each in np.unique(asked).tolist():
+            crowd = columns.long_shift[own][judged & (hops == each)]
+            if len(crowd) >= CROWD:
+                common[run][asked == each] = max(0.0, float(np.median(crowd)))
     return common
 
 

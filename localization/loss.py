@@ -8,13 +8,14 @@ an alternative is at least five times p0. The onset is the first lossy train sin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from localization.arrays import Floats, Ints
 from localization.columns import PairSums
-from localization.pairs import PairTable
+from localization.pairs import PairColumns
 
 MEMORY_WINDOWS = 300.0
 """The job's background forgets with this time constant, seconds."""
@@ -28,21 +29,30 @@ CEILING = 0.95
 
 @dataclass(slots=True)
 class LossBackground:
-    """Loss of the whole job without its anomalies: decayed packet counts."""
+    """Loss of a whole job without its anomalies: decayed packet counts. Sums of packets are exact in floats."""
 
     sent: float
     lost: float
 
-    def with_window(self, sent: Ints, lost: Ints) -> float:
-        """Background loss, the present window included as far as pairs may vouch (the first second has no past)."""
-        vouched = np.minimum(lost, np.ceil(VOUCH * sent))
-        return float((self.lost + vouched.sum()) / (self.sent + sent.sum()))
 
-    def learn(self, sent: Ints, lost: Ints) -> None:
-        """Takes a window of healthy pairs in."""
-        keep = 1.0 - 1.0 / MEMORY_WINDOWS
-        self.sent = self.sent * keep + float(sent.sum())
-        self.lost = self.lost * keep + float(np.minimum(lost, np.ceil(VOUCH * sent)).sum())
+def loss_with_window(background: Sequence[LossBackground], sums: PairSums) -> Floats:
+    """Background loss by job, the present window included as far as pairs may vouch (the first second has no past)."""
+    size = len(background)
+    lost = np.array([each.lost for each in background]) + _vouched(sums.job, sums.sent, sums.lost, size)
+    return np.asarray(lost / (np.array([each.sent for each in background]) + np.bincount(sums.job, sums.sent, size)))
+
+
+def learn_background(background: Sequence[LossBackground], job: Ints, sent: Ints, lost: Ints) -> None:
+    """Takes a window of healthy pairs in."""
+    keep, size = 1.0 - 1.0 / MEMORY_WINDOWS, len(background)
+    packets, vouched = np.bincount(job, sent, size).tolist(), _vouched(job, sent, lost, size).tolist()
+    for number, each in enumerate(background):
+        each.sent = each.sent * keep + packets[number]
+        each.lost = each.lost * keep + vouched[number]
+
+
+def _vouched(job: Ints, sent: Ints, lost: Ints, size: int) -> Floats:
+    return np.asarray(np.bincount(job, np.minimum(lost, np.ceil(VOUCH * sent)), size), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +65,14 @@ class LossScores:
     background: Floats
 
 
-def pair_background(pairs: PairTable, row: Ints, pooled: float, weight: float) -> Floats:
-    """Background of pairs: their own history and ``weight`` packets at the job's rate."""
-    columns = pairs.columns
+def pair_background(columns: PairColumns, row: Ints, pooled: Floats, weight: float) -> Floats:
+    """Background of pairs: their own history and ``weight`` packets at the rate of their job (``pooled``, by pair)."""
     return np.asarray((weight * pooled + columns.loss_lost[row]) / (weight + columns.loss_sent[row]))
 
 
-def score_loss(pairs: PairTable, sums: PairSums, background: Floats, alternatives: tuple[float, ...]) -> LossScores:
+def score_loss(columns: PairColumns, sums: PairSums, background: Floats, alternatives: tuple[float, ...]) -> LossScores:
     """Adds the window to every pair's sums."""
-    columns, row = pairs.columns, sums.row
+    row = sums.row
     p0 = background[:, None]
     p1 = np.minimum(np.maximum(np.array(alternatives)[None, :], RATIO * p0), CEILING)
     lost, sent = sums.lost[:, None], sums.sent[:, None]
@@ -78,9 +87,8 @@ def score_loss(pairs: PairTable, sums: PairSums, background: Floats, alternative
     return LossScores(after[each, best], p1[each, best], columns.loss_since_us[row][each, best], background)
 
 
-def learn_loss(pairs: PairTable, row: Ints, sent: Ints, lost: Ints) -> None:
+def learn_loss(columns: PairColumns, row: Ints, sent: Ints, lost: Ints) -> None:
     """Takes a window of healthy pairs into their own history."""
-    columns = pairs.columns
     columns.loss_sent[row] += sent
     columns.loss_lost[row] += lost
     scale = np.minimum(1.0, PAIR_PACKETS / np.maximum(columns.loss_sent[row], 1.0))

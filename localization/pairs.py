@@ -88,6 +88,11 @@ class PairColumns:
     long_shift: Floats = field(default_factory=_floats)
     long_doubt: Flags = field(default_factory=_flags)
 
+    @property
+    def size(self) -> int:
+        """Rows."""
+        return len(self.live)
+
 
 _WIDTHS: dict[str, tuple[int, ...]] = {
     "short_value": (SHORT_VALUES,),
@@ -102,7 +107,8 @@ _PER_ALTERNATIVE = ("loss_score", "loss_since_us")
 @dataclass(slots=True)
 class PairTable:
     """The pairs of one job. ``width``: number of loss alternatives; ``plans``: the rows of each source's targets,
-    so that a pair that was seen before is found by one name."""
+    so that a pair that was seen before is found by one name. ``columns`` may be views (``localization.sheet``): their
+    values are changed in place, and for another number of rows they are replaced as a whole."""
 
     width: int
     index: dict[Pair, int] = field(default_factory=dict)
@@ -129,17 +135,18 @@ class PairTable:
 
     def grow(self) -> None:
         """Makes the columns as long as the list of pairs, in steps so that the cost per pair stays constant."""
-        size = len(self.columns.live)
+        size = self.columns.size
         if size >= len(self.names):
             return
-        more = max(64, size // 2, len(self.names) - size)
+        more, grown = max(64, size // 2, len(self.names) - size), PairColumns()
         for spec in fields(PairColumns):
             column = getattr(self.columns, spec.name)
             width = (self.width,) if spec.name in _PER_ALTERNATIVE else _WIDTHS.get(spec.name, ())
             shape = (more, *width)
             old = column.reshape((size, *shape[1:]))
             fill = np.ones(shape, np.bool_) if spec.name == "live" else np.zeros(shape, column.dtype)
-            setattr(self.columns, spec.name, np.concatenate([old, fill]))
+            setattr(grown, spec.name, np.concatenate([old, fill]))
+        self.columns = grown
 
     def forget(self, before_us: int, keep: set[int]) -> dict[int, int] | None:
         """Drops pairs last probed before ``before_us`` unless in ``keep``; returns new rows by old (None: none)."""
@@ -147,8 +154,10 @@ class PairTable:
         kept = [row for row in range(count) if row in keep or self.columns.seen_us[row] >= before_us]
         if len(kept) == count:
             return None
+        left = PairColumns()
         for spec in fields(PairColumns):
-            setattr(self.columns, spec.name, getattr(self.columns, spec.name)[kept])
+            setattr(left, spec.name, getattr(self.columns, spec.name)[kept])
+        self.columns = left
         self.names = [self.names[row] for row in kept]
         self.index = {pair: row for row, pair in enumerate(self.names)}
         self.plans = {}

@@ -12,14 +12,15 @@ with fewer than ``LEAST_VALUES`` values are left out. Cost: 0.5 us per pair and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from localization.arrays import Flags, Floats, Ints, Singles
+from localization.arrays import Flags, Floats, Ints, Singles, runs_by
 from localization.columns import PairSums
 from localization.factors import local_outlier_factors
-from localization.pairs import FEATURES, SHORT_VALUES, SHORT_WINDOWS, PairColumns, PairTable
+from localization.pairs import FEATURES, SHORT_VALUES, SHORT_WINDOWS, PairColumns
 from schemas.instants import SECOND_US
 
 WINDOW_US = SHORT_VALUES * SECOND_US
@@ -73,16 +74,23 @@ class ShortWindows:
 
 
 def follow_windows(
-    pairs: PairTable, spreads: Spreads, sums: PairSums, frozen: Flags, rule: tuple[float, Floats], t_us: int
+    columns: PairColumns,
+    spreads: Sequence[Spreads],
+    sums: PairSums,
+    frozen: Flags,
+    rule: tuple[float, Floats],
+    t_us: int,
 ) -> ShortWindows:
     """Closes the windows that are over, then takes the second's values in.
 
-    ``frozen``: by row, pairs whose windows are not learned; ``rule``: least factor of an outlier, and least effect (ln)
-    by position in ``sums``.
+    ``spreads``: by job; ``frozen``: by row, pairs whose windows are not learned; ``rule``: least factor of an outlier,
+    and least effect (ln) by position in ``sums``.
     """
-    columns, number = pairs.columns, (t_us - 1) // WINDOW_US
+    number = (t_us - 1) // WINDOW_US
     over = np.flatnonzero((columns.short_window[sums.row] != number) & (columns.short_count[sums.row] > 0))
-    closed = _close(columns, spreads, sums.row[over], frozen, (rule[0], rule[1][over], number))
+    closed = _NONE
+    if len(over):
+        closed = _close(columns, spreads, (sums.row[over], sums.job[over]), frozen, (rule[0], rule[1][over], number))
     heard = ~np.isnan(sums.log_rtt)
     row = sums.row[heard]
     columns.short_window[row] = number
@@ -92,17 +100,26 @@ def follow_windows(
     return ShortWindows(over, *closed)
 
 
+_Closed = tuple[Ints, Floats, Floats, Floats, Flags]
+_NONE: _Closed = (np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
+
+
 def _close(
-    columns: PairColumns, spreads: Spreads, row: Ints, frozen: Flags, rule: tuple[float, Floats, int]
-) -> tuple[Ints, Floats, Floats, Floats, Flags]:
-    least, effect, number = rule
+    columns: PairColumns,
+    spreads: Sequence[Spreads],
+    pair: tuple[Ints, Ints],
+    frozen: Flags,
+    rule: tuple[float, Floats, int],
+) -> _Closed:
+    """``pair``: row and job."""
+    (row, job), (least, effect, number) = pair, rule
     begin_us = columns.short_window[row] * WINDOW_US
     enough = columns.short_count[row] >= LEAST_VALUES
     features = features_of(columns.short_value[row], columns.short_count[row])
     columns.short_count[row] = 0
     past, known = columns.short_past[row], columns.short_known[row]
     usual, sd = _median(past[:, :, MEAN], known), np.maximum(_median(past[:, :, DEVIATION], known), LEAST_SD)
-    scale = spreads.scale()[None, :] * sd[:, None]
+    scale = np.stack([each.scale() for each in spreads])[job] * sd[:, None]
     apart = enough & (features[:, MEAN] - usual >= np.maximum(effect, APART * scale[:, MEAN]))
     factor = np.zeros(len(row))
     for size in np.unique(known[apart]).tolist():
@@ -114,7 +131,7 @@ def _close(
     alarm = outlier & columns.short_doubt[row] & (columns.short_window[row] == number - 1) & ~frozen[row]
     columns.short_doubt[row] = outlier & ~frozen[row]
     good = enough & ~outlier & ~frozen[row]
-    _learn(columns, spreads, row[good], features[good], sd[good])
+    _learn(columns, spreads, (row[good], job[good]), features[good], sd[good])
     return begin_us, features[:, MEAN].astype(np.float64), usual, factor, alarm
 
 
@@ -140,10 +157,15 @@ def _median(past: Singles, known: Ints) -> Floats:
     return np.where(known >= LEAST_WINDOWS, middle, np.nan).astype(np.float64)
 
 
-def _learn(columns: PairColumns, spreads: Spreads, row: Ints, features: Singles, sd: Floats) -> None:
+def _learn(
+    columns: PairColumns, spreads: Sequence[Spreads], pair: tuple[Ints, Ints], features: Singles, sd: Floats
+) -> None:
+    row, job = pair
     place = columns.short_next[row]
     apart = (features - columns.short_past[row, (place - 1) % SHORT_WINDOWS]) / sd[:, None]
-    spreads.learn(apart[~np.isnan(sd)])
+    known = ~np.isnan(sd)
+    for number, run in runs_by(job[known]):
+        spreads[number].learn(apart[known][run])
     columns.short_past[row, place] = features
     columns.short_next[row] = (place + 1) % SHORT_WINDOWS
     columns.short_known[row] = np.minimum(columns.short_known[row] + 1, SHORT_WINDOWS)

@@ -10,12 +10,18 @@ Only windows of pairs whose score was low before are counted: an anomaly is no t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from math import erf, log, sqrt
+from typing import TypeVar
 
 import numpy as np
 
-from localization.arrays import Flags, Floats
+from localization.arrays import Flags, Floats, Ints, sums_of_runs
+
+Decay = TypeVar("Decay", float, Floats)
+"""Of one job, or of several."""
 
 BINS = 64
 PRIOR = 20_000.0
@@ -41,29 +47,38 @@ class StepTails:
         centres[0], centres[-1] = edges[0], edges[-1]
         return np.asarray(centres)
 
-    def learn(self, z: Floats, before: Floats, healthy: Flags) -> None:
-        """Takes windows in; ``before``: the pair's z one window earlier, 0 = none."""
-        chosen = healthy & ~np.isnan(z)
-        now = np.clip(z[chosen], -self.clip, self.clip)
-        place = np.minimum(((now + self.clip) * (BINS / (2.0 * self.clip))).astype(np.int64), BINS - 1)
-        keep = min(1.0, MEMORY / max(float(self.counts.sum()) + len(now), 1.0))
-        self.counts = (self.counts + np.bincount(place, minlength=BINS)) * keep
-        known = before[chosen] != 0.0
-        self.product = (self.product + float((now * before[chosen])[known].sum())) * keep
-        self.square = (self.square + float((now[known] ** 2).sum())) * keep
 
-    def decay(self, allowance: float) -> float:
-        """w: by how much the chance of a score falls per unit, 1 / unit."""
-        centres = self.centres()
-        steps = centres - allowance
-        weights = self.counts + PRIOR * _normal(centres, self.clip)
-        weights = weights / weights.sum()
-        low, high = 0.0, 2.0 * allowance
-        for _ in range(40):
-            middle = (low + high) / 2.0
-            low, high = (middle, high) if float((weights * np.exp(middle * steps)).sum()) < 1.0 else (low, middle)
-        memory = min(max(self.product / self.square, 0.0), 0.9)
-        return max(low * (1.0 - memory) / (1.0 + memory), LEAST)
+def learn_steps(tails: Sequence[StepTails], job: Ints, z: Floats, before: Floats, healthy: Flags) -> None:
+    """Takes windows in; ``job``: whose tails, in order; ``before``: the pair's z one window earlier, 0 = none."""
+    chosen, clip, size = healthy & ~np.isnan(z), tails[0].clip, len(tails)
+    now, owner, before = np.clip(z[chosen], -clip, clip), job[chosen], before[chosen]
+    place = np.minimum(((now + clip) * (BINS / (2.0 * clip))).astype(np.int64), BINS - 1)
+    fresh = np.bincount(owner * BINS + place, minlength=size * BINS).reshape(size, BINS)
+    counts = np.stack([each.counts for each in tails])
+    keep = np.minimum(1.0, MEMORY / np.maximum(counts.sum(axis=1) + fresh.sum(axis=1), 1.0))
+    counts = (counts + fresh) * keep[:, None]
+    known = before != 0.0
+    runs = np.bincount(owner[known], minlength=size)
+    product, square = sums_of_runs((now * before)[known], runs), sums_of_runs(now[known] ** 2, runs)
+    for n, (each, kept) in enumerate(zip(tails, keep.tolist(), strict=True)):
+        each.counts[:] = counts[n]
+        each.product = (each.product + float(product[n])) * kept
+        each.square = (each.square + float(square[n])) * kept
+
+
+def decays(tails: Sequence[StepTails], allowance: float) -> Floats:
+    """w of each: by how much the chance of a score falls per unit, 1 / unit."""
+    centres, clip = tails[0].centres(), tails[0].clip
+    steps = centres - allowance
+    weights = np.stack([each.counts for each in tails]) + PRIOR * _normal(centres, clip)
+    weights = weights / weights.sum(axis=1)[:, None]
+    low, high = np.zeros(len(tails)), np.full(len(tails), 2.0 * allowance)
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        below = (weights * np.exp(middle[:, None] * steps)).sum(axis=1) < 1.0
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    memory = np.array([min(max(each.product / each.square, 0.0), 0.9) for each in tails])
+    return np.maximum(low * (1.0 - memory) / (1.0 + memory), LEAST)
 
 
 def _normal(centres: Floats, clip: float) -> Floats:
@@ -72,12 +87,18 @@ def _normal(centres: Floats, clip: float) -> Floats:
     return np.diff(np.array(below))
 
 
-def latency_threshold(allowance: float, windows: float, decay: float) -> float:
+def latency_threshold(allowance: float, windows: float, decay: Decay) -> Decay:
     """h for a mean of ``windows`` windows between false alarms, by fixed-point iteration of Siegmund's formula.
 
     ARL = (e^(w (h + 1.166)) - w (h + 1.166) - 1) / (2 k^2), Siegmund 1985 for a normal z, where w = 2 k.
     """
+    return _reach(allowance, windows) / decay - OVERSHOOT
+
+
+@cache
+def _reach(allowance: float, windows: float) -> float:
+    """w (h + 1.166), whatever w is."""
     reach = 1.0
     for _ in range(50):
         reach = log(2.0 * allowance**2 * windows + 1.0 + reach)
-    return reach / decay - OVERSHOOT
+    return reach

@@ -7,16 +7,17 @@ usual level than to the one at which it was found.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import exp
 
 import numpy as np
 
 from localization.anomalies import RECOVERY_NATS, AnomalyBook, Finding
-from localization.arrays import Floats
+from localization.arrays import Flags, Floats, Ints
 from localization.columns import PairSums
 from localization.longterm import BLOCK_US, LongWindows, follow_blocks
-from localization.pairs import BLOCKS, PairTable
+from localization.pairs import BLOCKS, PairColumns
 from localization.parameters import DetectionParameters
 from localization.shortterm import WINDOW_US, ShortWindows, Spreads, follow_windows
 from schemas.diagnosis import Observed
@@ -34,26 +35,34 @@ class Trends:
 
 
 def judge_trends(
-    trends: Trends, pairs: PairTable, sums: PairSums, ill: set[int], rule: tuple[DetectionParameters, int]
+    trends: Sequence[Trends],
+    pairs: tuple[PairColumns, Sequence[slice]],
+    sums: PairSums,
+    frozen: Flags,
+    rule: tuple[DetectionParameters, int],
 ) -> list[Finding]:
-    """Takes a second in; returns what is newly wrong. ``ill``: rows with an anomaly open in another book; ``rule``:
-    parameters and the end of the second (us)."""
-    parameters, t_us = rule
-    frozen = np.zeros(len(pairs.columns.live), np.bool_)
-    frozen[sorted(ill | trends.book.rows())] = True
-    effect = _least_effect(pairs, sums, parameters.least_shift_us)
-    short = follow_windows(pairs, trends.spreads, sums, frozen, (parameters.outlier_factor, effect), t_us)
-    over, long = follow_blocks(pairs, sums, frozen, (parameters.drift_sigma, effect), t_us)
-    _weigh(trends, sums, short, long, t_us)
+    """Takes a second in; returns what is newly wrong.
+
+    ``trends``: by job; ``pairs``: columns, and the rows of each job in them; ``frozen``: by row, pairs with an open
+    anomaly of any kind; ``rule``: parameters and the end of the second (us).
+    """
+    (columns, stretches), (parameters, t_us) = pairs, rule
+    effect = _least_effect(columns, sums, parameters.least_shift_us)
+    spreads = [each.spreads for each in trends]
+    short = follow_windows(columns, spreads, sums, frozen, (parameters.outlier_factor, effect), t_us)
+    over, long = follow_blocks(columns, stretches, sums, frozen, (parameters.drift_sigma, effect), t_us)
+    for number, each in enumerate(trends):
+        if each.book.open:
+            _weigh(each.book, (number, stretches[number].start), sums, (short, over, long), t_us)
     found = [_outlier(sums, short, n) for n in np.flatnonzero(short.alarm).tolist()]
     taken = {finding.row for finding in found}
     drifts = [_drift(int(over[n]), long, n) for n in np.flatnonzero(long.alarm).tolist()]
     return found + [finding for finding in drifts if finding.row not in taken]
 
 
-def _least_effect(pairs: PairTable, sums: PairSums, shift_us: float) -> Floats:
+def _least_effect(columns: PairColumns, sums: PairSums, shift_us: float) -> Floats:
     """The shift in ln RTT that is ``shift_us`` at the pair's own level, by position."""
-    level = np.where(pairs.columns.rtt_count[sums.row] > 0, pairs.columns.rtt_mean[sums.row], sums.log_rtt)
+    level = np.where(columns.rtt_count[sums.row] > 0, columns.rtt_mean[sums.row], sums.log_rtt)
     return np.log1p(shift_us / np.exp(np.where(np.isnan(level), 0.0, level)))
 
 
@@ -88,16 +97,20 @@ def _drift(at: int, windows: LongWindows, n: int) -> Finding:
     )
 
 
-def _weigh(trends: Trends, sums: PairSums, short: ShortWindows, long: LongWindows, t_us: int) -> None:
-    """What closed windows say for the recovery of pairs with an open anomaly of the detector that they belong to."""
-    if not trends.book.open:
-        return
+def _weigh(
+    book: AnomalyBook, job: tuple[int, int], sums: PairSums, closed: tuple[ShortWindows, Ints, LongWindows], t_us: int
+) -> None:
+    """What closed windows say for the recovery of a job's pairs with an open anomaly of the detector that they belong
+    to. ``job``: its number and first row."""
+    (number, begin), (short, over, long) = job, closed
+    of_short, of_long = (np.flatnonzero(sums.job[at] == number) for at in (short.at, over))
+    rows = (sums.row[short.at[of_short]] - begin).tolist(), (sums.row[over[of_long]] - begin).tolist()
     levels = {
-        SHORT: dict(zip(sums.row[short.at].tolist(), short.level.tolist(), strict=True)),
-        LONG: dict(zip(long.row.tolist(), long.block.tolist(), strict=True)),
+        SHORT: dict(zip(rows[0], short.level[of_short].tolist(), strict=True)),
+        LONG: dict(zip(rows[1], long.block[of_long].tolist(), strict=True)),
     }
-    for key, anomaly in trends.book.open.items():
+    for key, anomaly in book.open.items():
         level = levels[anomaly.message.detector].get(key[0])
         if level is not None:
             bad = level >= anomaly.level
-            trends.book.weigh(key, -RECOVERY_NATS if bad else RECOVERY_NATS / 2.0, t_us, bad)
+            book.weigh(key, -RECOVERY_NATS if bad else RECOVERY_NATS / 2.0, t_us, bad)

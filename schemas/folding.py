@@ -99,6 +99,20 @@ class ForgettingEngine(Engine[State], Protocol):
         """As ``start``, with versions and sequence numbers that go on from there."""
 
 
+@runtime_checkable
+class JoiningEngine(Engine[State], Protocol):
+    """An engine that lets time reach many keys in one go, which costs less than one after another.
+
+    Who strayed it is not told.
+    """
+
+    def reach(self, states: Sequence[State], t_us: int) -> Sequence[Sequence[Emission]]:
+        """What to send, by key, when time has come to ``t_us``; the states are changed in place.
+
+        As ``step`` with ``TimeReached`` for each: neither what is sent for a key nor its state depends on the others.
+        """
+
+
 DERIVED_CLOCK = Clock(source="none", offset_us=0.0, error_us=0.0)
 """Conclusions are stamped in event time, not by a clock of their own."""
 

@@ -9,13 +9,13 @@ and they will be delivered again. Jobs that are over are forgotten (``streams.fo
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schemas.codec import BadRecord
 from schemas.control import Tick
 from schemas.envelope import Message
-from schemas.folding import Emission, Engine, Event, ForgettingEngine, Observation
+from schemas.folding import Emission, Engine, Event, ForgettingEngine, JoiningEngine, Observation, TimeReached
 from schemas.instants import SECOND_US, micros, window_end
 from streams.claims import Claims
 from streams.forgetting import Life, Memory
@@ -46,6 +46,7 @@ class StageFold:
         self.lives: dict[str, Life] = {}
         self.memory = Memory()
         self._forgets = self.engine if isinstance(self.engine, ForgettingEngine) else None
+        self._joins = self.engine if isinstance(self.engine, JoiningEngine) else None
         self.changed: set[str] = set()
         self._live = 0
         self._now_us = 0
@@ -81,13 +82,18 @@ class StageFold:
         if self._forgets is not None:
             self.memory.begin(tick.t_us)
             self.memory.forget(until_us - micros(self.parameters.jobs.remembered_s))
-        emissions: list[Emission] = []
-        for key in sorted(self.sequencers):
-            emissions.extend(self._fold(key, until_us, tick.t_us))
+        turns = {key: self.sequencers[key].release(until_us, tick.t_us) for key in sorted(self.sequencers)}
+        said: dict[str, list[Emission]] = {key: [] for key in turns}
+        going = list(turns)
+        while going:
+            reached = {key: t_us for key in going if (t_us := self._fold(key, turns[key], said[key])) is not None}
+            self._close(reached, said)
+            going = list(reached)
+        for key in turns:
             if key in self.memory.remnants:
                 self._sleep(key)
         self._live = sum(1 for sequencer in self.sequencers.values() if sequencer.seen)
-        return emissions
+        return [emission for own in said.values() for emission in own]
 
     def until_us(self, tick: Tick) -> int:
         """Up to which second a tick lets event time pass."""
@@ -95,13 +101,29 @@ class StageFold:
             return window_end(tick.t_us, SECOND_US)
         return (tick.t_us - self.hold_us) // SECOND_US * SECOND_US
 
-    def _fold(self, key: str, until_us: int, now_us: int) -> Iterable[Emission]:
-        for event in self.sequencers[key].release(until_us, now_us):
+    def _fold(self, key: str, events: Iterator[Event], said: list[Emission]) -> int | None:
+        """Steps through the key's next events until one is a second that waits to be closed, which it returns."""
+        for event in events:
             self.changed.add(key)
             for due in (event,) if key in self.states else self._begin_with(key, event):
+                if self._joins is not None and isinstance(due, TimeReached):
+                    return due.t_us
                 self.states[key], emitted = self.engine.step(self.states[key], due)
-                yield from emitted
+                said += emitted
                 self._live_on(key, due)
+        return None
+
+    def _close(self, reached: Mapping[str, int], said: Mapping[str, list[Emission]]) -> None:
+        """Lets time reach the keys; those whose seconds are the same in one go."""
+        by_second: dict[int, list[str]] = {}
+        for key, t_us in reached.items():
+            by_second.setdefault(t_us, []).append(key)
+        for t_us, keys in by_second.items():
+            assert self._joins is not None  # or nothing would wait
+            emitted = self._joins.reach([self.states[key] for key in keys], t_us)
+            for key, own in zip(keys, emitted, strict=True):
+                said[key] += own
+                self._live_on(key, TimeReached(t_us))
 
     def _begin_with(self, key: str, event: Event) -> tuple[Event, ...]:
         """Gives a key a state from this event on; returns the events to step through: none if the key sleeps on."""

@@ -11,7 +11,7 @@ from benchmarks.detection_streams import BEGIN_US, NOISE, PairStream, losses
 from localization.anomalies import Finding
 from localization.factors import local_outlier_factors
 from localization.shortterm import features_of
-from localization.tails import StepTails
+from localization.tails import StepTails, decays, learn_steps
 from schemas.instants import SECOND_US
 
 PAIRS, ILL = 40, 10
@@ -141,7 +141,7 @@ def tails_of(draws: Iterator[np.ndarray]) -> StepTails:
     tails, before = StepTails(4.0), np.zeros(500)
     for _ in range(400):
         now = next(draws)
-        tails.learn(now, before, np.ones(500, np.bool_))
+        learn_steps([tails], np.zeros(500, np.int64), now, before, np.ones(500, np.bool_))
         before = now
     return tails
 
@@ -163,11 +163,11 @@ def test_the_threshold_of_latency_follows_tails_and_memory() -> None:
             state = 0.5 * state + np.sqrt(0.75) * draw.standard_normal(500)
             yield state
 
-    assert StepTails(4.0).decay(1.0) == pytest.approx(2.0, abs=0.02)
-    assert tails_of(normal()).decay(1.0) == pytest.approx(2.0, abs=0.05)
-    assert tails_of(tailed()).decay(1.0) < 1.7
+    assert decays([StepTails(4.0)], 1.0)[0] == pytest.approx(2.0, abs=0.02)
+    assert decays([tails_of(normal())], 1.0)[0] == pytest.approx(2.0, abs=0.05)
+    assert decays([tails_of(tailed())], 1.0)[0] < 1.7
     # Of a sum of such steps the variance is (1 + 0.5) / (1 - 0.5) times that of independent ones (the prior counts).
-    assert tails_of(lasting()).decay(1.0) == pytest.approx(2.0 / 3.0, rel=0.15)
+    assert decays([tails_of(lasting())], 1.0)[0] == pytest.approx(2.0 / 3.0, rel=0.15)
 
 
 @pytest.mark.parametrize("kind", NOISE)
