@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from collections.abc import Callable
 from itertools import pairwise
 
 import msgspec
@@ -12,9 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schemas.codec import encode
 from schemas.control import Tick
 from schemas.diagnosis import Anomaly
 from schemas.envelope import Message
+from schemas.folding import Emission
 from schemas.instants import SECOND_US
 from schemas.probing import ProbeResult, ProbeResults
 from streams.local import LocalPipeline
@@ -60,11 +63,17 @@ def said(messages: list[Message], pickled_every_s: int = 0) -> list[Said]:
     """All anomalies that detection reports, as they come."""
     sent: list[Said] = []
 
-    def take(emission: object) -> None:
-        value = emission.value  # type: ignore[attr-defined]
+    def take(emission: Emission) -> None:
+        value = emission.value
         if isinstance(value, Anomaly):
             sent.append((value.t_us, value.state, value.src, value.dst, value.detector, value.onset_us, value.score))
 
+    play(messages, take, pickled_every_s)
+    return sent
+
+
+def play(messages: list[Message], take: Callable[[Emission], None], pickled_every_s: int) -> None:
+    """Gives the messages to the stage; states are replaced by their pickles every so many seconds, if not 0."""
     pipeline = LocalPipeline(Parameters(), take, ("detection",))
     for before, message in pairwise([messages[0], *messages]):
         second = message.t_us // SECOND_US
@@ -72,10 +81,9 @@ def said(messages: list[Message], pickled_every_s: int = 0) -> list[Said]:
             pipeline.advance(Tick(t_us=second * SECOND_US, source="clock", offsets={}))
             for fold in pipeline.folds if pickled_every_s and second % pickled_every_s == 0 else ():
                 fold.states = pickle.loads(pickle.dumps(fold.states))
-        pipeline.admit("probe-results", "j", message)
+        pipeline.admit("probe-results", message.job, message)  # type: ignore[attr-defined]
     last_us = max(message.t_us for message in messages)
     pipeline.advance(Tick(t_us=last_us, source="clock", offsets={}, final=True))
-    return sent
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +110,42 @@ def test_duplicates_do_not_matter(messages: list[Message], expected: list[Said])
 
 def test_a_pickle_in_mid_stream_changes_nothing(messages: list[Message], expected: list[Said]) -> None:
     assert said(messages, pickled_every_s=37) == expected
+
+
+def of_all_jobs(messages: list[Message]) -> list[Message]:
+    """The job, and two others: one that is probed half as often, and one that came later and loses packets."""
+    made: list[Message] = []
+    for number, message in enumerate(messages):
+        assert isinstance(message, ProbeResults)
+        made.append(message)
+        if number % 2:
+            made.append(msgspec.structs.replace(message, job="a"))
+        if number > 300:
+            lossy = tuple(msgspec.structs.replace(each, lost=1 + number % 49) for each in message.results)
+            made.append(msgspec.structs.replace(message, job="z", results=lossy))
+    return made
+
+
+def bytes_of(messages: list[Message], job: str, pickled_every_s: int = 0) -> list[bytes]:
+    """All that detection says of a job."""
+    sent: list[bytes] = []
+
+    def take(emission: Emission) -> None:
+        if getattr(emission.value, "job", None) == job:
+            sent.append(encode(emission.topic, emission.value))
+
+    play(messages, take, pickled_every_s)
+    return sent
+
+
+@pytest.mark.parametrize("pickled_every_s", [0, 411])
+def test_what_is_said_of_a_job_does_not_depend_on_the_others(messages: list[Message], pickled_every_s: int) -> None:
+    own = messages[:2_000]
+    together = of_all_jobs(own)
+    for job in ("a", "j", "z"):
+        alone = bytes_of([message for message in together if message.job == job], job)  # type: ignore[attr-defined]
+        assert bytes_of(together, job, pickled_every_s) == alone
+        assert any(b'"symptom"' in text for text in alone), "the law needs something to hold on to"
 
 
 def moved(message: Message, by_us: int) -> Message:
