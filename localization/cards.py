@@ -3,11 +3,12 @@
 A host reads its cards' counters and dumps their tables. A card that is dead answers neither, one whose firmware hangs
 does not show its table; a port, a bond or an address that has failed leaves the card itself able to answer. Only a
 card that fell silent around the onset, while the host's other tables came, counts: what was never read proves nothing.
+The case remembers it: that a card answers once it is well again does not say why it was ill.
 """
 
 from __future__ import annotations
 
-from localization.cases import Clue
+from localization.cases import Clue, Silence
 from localization.scene import BEFORE_US, Scene, in_seconds
 from schemas.diagnosis import Evidence, IssueId
 from schemas.instants import SECOND_US
@@ -22,29 +23,41 @@ SHARE = 0.5
 
 def card_clues(scene: Scene) -> list[tuple[Clue, Evidence]]:
     """Cards at the ill pairs' ends that no longer answer their host."""
-    unread = scene.store.producers.unread()
     found = []
     for endpoint in scene.endpoints():
         node = scene.topology.node_of(endpoint)
         share = sum(endpoint in pair for pair in scene.pairs) / len(scene.pairs)
         if node is None or share < SHARE:
             continue
-        since_us = unread.get(endpoint)
-        if since_us is not None and since_us >= scene.onset_us - EARLY_US:
-            text = f"counters of rnic:{node} can't be read since {in_seconds(since_us, scene.onset_us)}"
-            found.append(_clue(scene, node, (UNREAD_NATS * share, text), ("rnic-counters", since_us)))
-        dumped_us = hides_table(scene, node)
-        if dumped_us is not None:
-            when = in_seconds(dumped_us, scene.onset_us)
-            text = f"rnic:{node} did not show its table when its host dumped the others {when}"
-            found.append(_clue(scene, node, (HIDDEN_NATS * share, text), ("flow-tables", dumped_us)))
+        component, silences = f"rnic:{node}", _silences(scene, endpoint, node)
+        for topic in sorted(silences):
+            nats, text, t_us = silences[topic]
+            clue = Clue(component, nats * share, "network_fault", _issue(scene), "host", text, topic)
+            found.append((clue, Evidence(topic=topic, t_us=t_us, ref=component, text=text)))
     return found
 
 
-def _clue(scene: Scene, node: str, said: tuple[float, str], seen: tuple[str, int]) -> tuple[Clue, Evidence]:
-    component, (nats, text), (topic, t_us) = f"rnic:{node}", said, seen
-    clue = Clue(component, nats, "network_fault", _issue(scene), "host", text, topic)
-    return clue, Evidence(topic=topic, t_us=t_us, ref=component, text=text)
+def _silences(scene: Scene, endpoint: str, node: str) -> dict[str, Silence]:
+    """What a card does not answer, or did not while it was ill, by topic."""
+    known = scene.case.silences.setdefault(node, {})
+    since_us = scene.store.producers.unread().get(endpoint)
+    if since_us is not None and since_us >= scene.onset_us - EARLY_US:
+        text = f"counters of rnic:{node} can't be read since {in_seconds(since_us, scene.onset_us)}"
+        known["rnic-counters"] = UNREAD_NATS, text, since_us
+    dumped_us = hides_table(scene, node)
+    if dumped_us is not None:
+        when = in_seconds(dumped_us, scene.onset_us)
+        text = f"rnic:{node} did not show its table when its host dumped the others {when}"
+        known["flow-tables"] = HIDDEN_NATS, text, dumped_us
+    elif "flow-tables" in known and _was_late(scene, node, known["flow-tables"][2]):
+        del known["flow-tables"]
+    return known
+
+
+def _was_late(scene: Scene, node: str, dumped_us: int) -> bool:
+    """Whether a card that a dump lacked showed its table just after it."""
+    own = scene.store.flows.rnic(*node.rpartition("/")[::2])
+    return own is not None and 0 <= own.complete_us - dumped_us < WAIT_US
 
 
 def _issue(scene: Scene) -> IssueId | None:
@@ -74,7 +87,9 @@ def _others_shown(scene: Scene, host: str, since_us: int) -> bool:
 
 
 def answers(scene: Scene, node: str) -> bool | None:
-    """Whether a card has answered its host since the onset; None: not known."""
+    """Whether a card has answered its host since the onset, at no time kept silent; None: not known."""
+    if scene.case.silences.get(node):
+        return False
     host, _, rnic = node.rpartition("/")
     endpoints = [name for name in scene.endpoints() if scene.topology.node_of(name) == node]
     if hides_table(scene, node) is not None or any(name in scene.store.producers.unread() for name in endpoints):

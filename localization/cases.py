@@ -18,6 +18,10 @@ Ends = tuple[str, str]
 """An unordered pair of endpoints, ascending."""
 
 
+Silence = tuple[float, str, int]
+"""That a card does not answer its host: nats, in words, and since when, us."""
+
+
 class Clue(NamedTuple):
     """What a pass has found against a component, in nats over the chance that it is there for another reason.
 
@@ -50,6 +54,7 @@ class Case:
     nearly as well.
 
     ``meant``: the incident as it would be told if nothing were held back; ``blamed_us``: since when it blames the same.
+    ``silences``: what cards at its ends did not answer, by node and topic.
     """
 
     case: str
@@ -68,6 +73,7 @@ class Case:
     next_check_us: int = 0
     localized_us: int | None = None
     withheld: str | None = None
+    silences: dict[str, dict[str, Silence]] = field(default_factory=dict)
 
     def open_anomalies(self) -> list[Anomaly]:
         """Members that are not cleared, in a fixed order."""

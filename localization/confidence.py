@@ -7,7 +7,8 @@ confidence = p x (1 - lapse) x (1 - young) x (1 - 0.3 unexplained), where
 - lapse: how often evidence misleads that comes from one kind of source only (trains, queues, counters, tables, devices,
   health), from two, from three. Independent kinds seldom mislead in the same direction;
   a host all of whose cards are slow may owe it to its software or settings, which places can't tell apart, and what
-  only trains say of a card, which loses them for no known reason, may be its cable;
+  only trains say of a card may be its cable or the port at the other end, even where their pattern or the silence of
+  all devices suggests a reason;
 - young: ``YOUNG`` at the onset, falling with ``AGE_S``: what two seconds show may look different after ten;
 - unexplained: share of the case's ill pairs that do not depend on the component, nor do their replies.
 
@@ -22,7 +23,6 @@ from localization.actions import hits_a_part
 from localization.heaps import Heap, suspect_of
 from localization.scene import Scene
 from localization.suspects import Suspect
-from schemas.diagnosis import IssueId
 from schemas.instants import SECOND_US
 
 TEMPER = 1.5
@@ -40,19 +40,24 @@ def weigh(heaps: list[Heap], other_nats: float) -> list[float]:
     return [weight / total for weight in weights]
 
 
-def reliability(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None]) -> float:
-    """By how much evidence like the heap's can be trusted to mean what it says. ``blamed``: whom it names, and why."""
-    component, issue = blamed
-    lapse = LAPSES[min(len(heap.sources), len(LAPSES)) - 1]
-    is_card = suspect_of(scene.topology, component).startswith("rnic:")
-    if is_card and issue is None and heap.sources <= {"underlay"} and scene.case.faults:
-        lapse = CARD_LAPSE
-    placed = component.startswith("host:") and heap.sources <= {"underlay"}
-    if placed and scene.case.is_slow() and not hits_a_part(scene, component):
-        lapse = HOST_LAPSE
+def reliability(scene: Scene, heap: Heap, component: str) -> float:
+    """By how much evidence like the heap's can be trusted to mean what it says. ``component``: whom it names."""
     age_s = max(0, scene.t_us - scene.onset_us) / SECOND_US
     young = YOUNG * exp(-age_s / AGE_S)
+    lapse, _ = doubts(scene, heap, component)
     return (1.0 - lapse) * (1.0 - young) * (1.0 - LESS * _unexplained(scene, component))
+
+
+def doubts(scene: Scene, heap: Heap, component: str) -> tuple[float, tuple[str, ...]]:
+    """How often evidence like the heap's misleads, and who it is then, if that is known."""
+    kind, _, name = suspect_of(scene.topology, component).partition(":")
+    if heap.sources <= {"underlay"} and kind == "rnic" and scene.case.faults:
+        cables = scene.topology.neighbours.get(name, [])
+        far = [f"port:{cable.port_of(cable.far_end(name) or name)}" for cable in cables if len(cables) == 1]
+        return CARD_LAPSE, tuple(each for each in far if component.startswith("rnic:"))
+    if heap.sources <= {"underlay"} and kind == "host" and scene.case.is_slow() and not hits_a_part(scene, component):
+        return HOST_LAPSE, (f"config:{name}", f"vswitch:{name}")
+    return LAPSES[min(len(heap.sources), len(LAPSES)) - 1], ()
 
 
 def _unexplained(scene: Scene, component: str) -> float:

@@ -8,6 +8,7 @@ length of a job.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from localization.clocks import ClockWatch
 from localization.flows import FlowStore
@@ -27,7 +28,18 @@ from schemas.telemetry import AgentHealth, DeviceEvent, FlowTables, SwitchQueues
 
 MOST_EVENTS = 5000
 TRIM_US = 60 * SECOND_US
+ADMITS_US = 30 * SECOND_US
+"""A clock that says so again within this time has not been well in between."""
 REGULAR_TOPICS = frozenset(["switch-queues", "flow-tables", "agent-health"])
+
+
+class Admission(NamedTuple):
+    """What a clock says of itself: since when without a pause, and when last, by its own stamps, us; its host or ''."""
+
+    clock: Clock
+    first_us: int
+    stamped_us: int
+    host: str
 
 
 @dataclass(slots=True)
@@ -43,7 +55,7 @@ class EvidenceStore:
     producers: Producers = field(default_factory=Producers)
     sources: Sources = field(default_factory=Sources)
     events: list[DeviceEvent] = field(default_factory=list)
-    clocks: dict[str, tuple[Clock, int, str]] = field(default_factory=dict)
+    clocks: dict[str, Admission] = field(default_factory=dict)
     clock_watch: ClockWatch = field(default_factory=ClockWatch)
     seen_topics: set[str] = field(default_factory=set)
     probing: set[str] = field(default_factory=set)
@@ -92,7 +104,10 @@ class EvidenceStore:
         if off_us <= micros(self.parameters.clock_bound_s):
             return False
         host = value.host if isinstance(value, AgentHealth | FlowTables) else ""
-        self.clocks[value.producer.id] = clock, value.t_us, host
+        before = self.clocks.get(value.producer.id)
+        lately = before is not None and 0 <= value.t_us - before.stamped_us < ADMITS_US
+        first_us = before.first_us if before is not None and lately else value.t_us
+        self.clocks[value.producer.id] = Admission(clock, first_us, value.t_us, host)
         return topic in ("switch-queues", "flow-tables", "device-events")
 
     def close_second(self, t_us: int, strays: tuple[Stray, ...] = ()) -> bool:
@@ -110,7 +125,7 @@ class EvidenceStore:
             self.sources.forget(t_us)
             before_us = t_us - micros(self.parameters.event_history_s)
             self.events = [event for event in self.events if event.t_us >= before_us]
-            self.clocks = {name: seen for name, seen in self.clocks.items() if seen[1] >= before_us}
+            self.clocks = {name: seen for name, seen in self.clocks.items() if seen.stamped_us >= before_us}
         return ended
 
 

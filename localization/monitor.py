@@ -158,8 +158,8 @@ def _check_clocks(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None
     """Producers of the pairs' agents whose clock can't be joined with."""
     agents = {scene.store.agent_of(endpoint) for endpoint in scene.endpoints()}
     for producer in sorted(scene.store.clocks):
-        clock, t_us, host = scene.store.clocks[producer]
-        if producer.removeprefix("agent:").partition("/")[0] in agents and t_us >= scene.onset_us - BEFORE_US:
+        clock, _, stamped_us, host = scene.store.clocks[producer]
+        if producer.removeprefix("agent:").partition("/")[0] in agents and stamped_us >= scene.onset_us - BEFORE_US:
             text = f"clock of {producer} is off by {clock.offset_us:.0f} us, bound {clock.error_us:.0f} us: left out"
             tests.append(PassTest(test=f"clock of {host or producer}", result="not trusted", detail=text))
             outcome.wanted.append(f"a trusted clock on {host or producer}")

@@ -1,4 +1,4 @@
-"""Which queues may the pairs' replies have waited in? A probe is slow also when its reply is, which nobody traces.
+"""What may the replies of ill pairs have passed? A probe is lost or slow also when its reply is, which nobody traces.
 
 Of a pair whose own packets pass a port this is sure; else the chance is that any of its routes' replies does
 (``localization.echoes``). That all pairs' replies pass one port costs the sum of ln(chance): the nats by which a deep
@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import log
 
 from localization.scene import Scene
+from localization.suspects import Suspect
 
 LEAST_CHANCE = 0.02
 DEAREST_NATS = -5.0
@@ -29,6 +30,15 @@ def reply_ports(scene: Scene, forward: dict[str, float]) -> dict[str, float]:
         if DEAREST_NATS <= cost < 0.0 and forward.get(port, 0.0) < 1.0:
             found[port] = cost
     return found
+
+
+def may_pass(scene: Scene, pair: tuple[str, str], link: str) -> bool:
+    """Whether a directed pair's packets pass a link, or their replies may."""
+    watch = scene.store.watch
+    routes = watch.routes.of_pair(*pair)
+    if any(link in path for path in scene.paths().get(pair, [])):
+        return True
+    return bool(len(routes)) and bool(watch.crossed_back(routes, Suspect("link", link)).any())
 
 
 def passing_chances(scene: Scene, ends: tuple[str, str]) -> dict[str, float]:

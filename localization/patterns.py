@@ -10,8 +10,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from localization.cards import what_is_left
+from localization.cases import Ends
 from localization.faults import Fault, crossing_of
 from localization.likelihood import EDGE_S
+from localization.passages import may_pass
 from localization.scene import Scene
 from localization.suspects import is_only_access
 from localization.topology import Topology
@@ -27,6 +29,8 @@ EXTREME = 0.8
 SPLIT_US = 6 * SECOND_US
 EVEN_US = 10 * SECOND_US
 LEAST_FLOWS = 2
+LEFT = "nothing passes it, though the card answers, has its address, and no port is said to be down"
+"""Why a reason is given that nothing speaks for but that all others are ruled out."""
 
 
 def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
@@ -71,7 +75,7 @@ def _down(scene: Scene, fault: Fault, on_access: bool) -> tuple[IssueId | None, 
     if issue is None and fault.suspect.kind == "rnic":
         issue = what_is_left(scene, fault.suspect.name)
         if issue is not None:
-            return issue, "nothing passes it, though the card answers, has its address, and no port is said to be down"
+            return issue, LEFT
     return issue, "nothing passes it at all" + ("" if issue else ", which has several possible reasons")
 
 
@@ -82,15 +86,13 @@ def _split_flows(scene: Scene, fault: Fault) -> str | None:
     """
     if not _is_access(scene.topology, fault) or scene.t_us - fault.since_us < SPLIT_US:
         return None
-    sent: dict[tuple[str, str], int] = {}
-    lost: dict[tuple[str, str], int] = {}
-    table = scene.store.watch.routes
-    for second in scene.store.watch.window.since(fault.since_us + EDGE_S * SECOND_US):
-        for at in crossing_of(fault, second, table).tolist():
-            src, dst = table.routes[int(second.route[at])][:2]
-            ends = (src, dst) if src < dst else (dst, src)
-            sent[ends] = sent.get(ends, 0) + int(second.sent[at])
-            lost[ends] = lost.get(ends, 0) + int(second.lost[at])
+    seconds = _while_dead(_flows_by_second(scene, fault))
+    sent: dict[Ends, int] = {}
+    lost: dict[Ends, int] = {}
+    for flows in seconds:
+        for ends, (packets, gone) in flows.items():
+            sent[ends] = sent.get(ends, 0) + packets
+            lost[ends] = lost.get(ends, 0) + gone
     shares = [lost[ends] / sent[ends] for ends in sent]
     dead, well = sum(share >= TOTAL for share in shares), sum(share <= RARELY for share in shares)
     if min(dead, well) < LEAST_FLOWS or dead + well < len(shares):
@@ -98,6 +100,29 @@ def _split_flows(scene: Scene, fault: Fault) -> str | None:
     return (
         f"{dead} of its {len(shares)} pairs get nothing through, the others lose nothing: one port of the bond is dead"
     )
+
+
+def _flows_by_second(scene: Scene, fault: Fault) -> list[dict[Ends, tuple[int, int]]]:
+    """Packets sent and lost over the fault by pair, for each second since its onset."""
+    table = scene.store.watch.routes
+    found = []
+    for second in scene.store.watch.window.since(fault.since_us + EDGE_S * SECOND_US):
+        flows: dict[Ends, tuple[int, int]] = {}
+        for at in crossing_of(fault, second, table).tolist():
+            src, dst = table.routes[int(second.route[at])][:2]
+            ends = (src, dst) if src < dst else (dst, src)
+            sent, lost = flows.get(ends, (0, 0))
+            flows[ends] = sent + int(second.sent[at]), lost + int(second.lost[at])
+        found.append(flows)
+    return found
+
+
+def _while_dead(seconds: list[dict[Ends, tuple[int, int]]]) -> list[dict[Ends, tuple[int, int]]]:
+    """From the first second in which a flow got nothing through to the last: what was before or after says nothing."""
+    dead = [
+        at for at, flows in enumerate(seconds) if any(lost >= TOTAL * sent for sent, lost in flows.values() if sent)
+    ]
+    return seconds[dead[0] : dead[-1] + 1] if dead else []
 
 
 def loss_by_second(scene: Scene, fault: Fault) -> list[float]:
@@ -148,6 +173,19 @@ def corrupting_links(scene: Scene) -> dict[str, tuple[int, float]]:
         if errors:
             found[link] = errors, sum(link in links for links in used.values()) / len(used)
     return found
+
+
+def corrupting_instead(scene: Scene, fault: Fault) -> dict[str, int]:
+    """Errors counted by links that corrupt packets on the way of all that suffer, or of their replies, where what is
+    blamed itself counts none.
+
+    A packet that was corrupted is counted where it is dropped: a link explains the losses if it counted as many. Of
+    two faults that begin together the one that nobody counts is the rarer explanation.
+    """
+    if fault.loss >= HEAVY_LOSS or _crc_errors(scene, fault):
+        return {}
+    counted = {link: errors for link, (errors, _) in corrupting_links(scene).items() if errors >= fault.lost}
+    return {link: n for link, n in counted.items() if all(may_pass(scene, pair, link) for pair in scene.pairs)}
 
 
 def _crc_errors(scene: Scene, fault: Fault) -> int:

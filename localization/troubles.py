@@ -61,6 +61,8 @@ def find_troubles(store: EvidenceStore, t_us: int) -> list[Trouble]:
     clocks = _bad_clocks(store, t_us)
     astray = {trouble.component for trouble in clocks}
     astray |= {event.device for event in store.events if event.event == "clock_step"}
+    fresh = [name for name, said in store.clocks.items() if abs(t_us - said.stamped_us) < RECENT_US]
+    astray |= {f"clock:{_clock_name(store, producer)}" for producer in fresh}
     lost = [*_silences(store, t_us), *_probes_only(store, t_us)]
     return [*_starved(store, t_us), *clocks, *[trouble for trouble in lost if _clock_of(store, trouble) not in astray]]
 
@@ -87,17 +89,23 @@ def _of_health(kind: IncidentKind, health: AgentHealth, text: str) -> Trouble:
 
 
 def _bad_clocks(store: EvidenceStore, t_us: int) -> list[Trouble]:
+    """Clocks that admit that they can't be trusted, that were stepped, or that jump.
+
+    An admission is stamped by the very clock: by how much it is off is known once its host's streams have jumped.
+    """
     found: dict[str, Trouble] = {}
     for producer in sorted(store.clocks):
-        clock, stamped_us, host = store.clocks[producer]
-        name = host or producer.removeprefix("agent:").partition("/")[0]
+        clock, first_us, stamped_us, _ = store.clocks[producer]
+        name = _clock_name(store, producer)
         off_us = store.clock_watch.off_us(name)
-        seen_us = stamped_us - (round(clock.offset_us) if off_us is None else off_us)
-        if not 0 <= t_us - seen_us < RECENT_US:
+        ahead_us = round(clock.offset_us) if off_us is None else off_us
+        waits = off_us is None and t_us < first_us + STEP_WAIT_US
+        if waits or not 0 <= t_us - (stamped_us - ahead_us) < RECENT_US:
             continue
+        since_us = first_us - ahead_us
         text = f"clock of {producer} is off by {clock.offset_us:.0f} us with a bound of {clock.error_us:.0f} us"
-        evidence = (Evidence(topic="agent-health", t_us=seen_us, ref=producer, text=text),)
-        found.setdefault(name, Trouble("clock_bad", f"clock:{name}", seen_us, TOLD_CONFIDENCE, (), evidence, text))
+        evidence = (Evidence(topic="agent-health", t_us=since_us, ref=producer, text=text),)
+        found.setdefault(name, Trouble("clock_bad", f"clock:{name}", since_us, TOLD_CONFIDENCE, (), evidence, text))
     for name, trouble in _steps(store, t_us):
         found.setdefault(name, trouble)
     for bad in store.clock_watch.find(t_us):
@@ -105,6 +113,11 @@ def _bad_clocks(store: EvidenceStore, t_us: int) -> list[Trouble]:
         name = f"clock:{bad.host}"
         found.setdefault(bad.host, Trouble("clock_bad", name, bad.since_us, TOLD_CONFIDENCE, (), evidence, bad.text))
     return [found[name] for name in sorted(found)]
+
+
+def _clock_name(store: EvidenceStore, producer: str) -> str:
+    """The host whose clock a producer admits to be off."""
+    return store.clocks[producer].host or producer.removeprefix("agent:").partition("/")[0]
 
 
 def _steps(store: EvidenceStore, t_us: int) -> list[tuple[str, Trouble]]:

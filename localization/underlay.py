@@ -17,7 +17,7 @@ from localization.heaps import suspect_of
 from localization.likelihood import SUPPORT_NATS
 from localization.links import LinkUse, usage_since
 from localization.passages import reply_ports
-from localization.patterns import corrupting_links, fault_link, issue_of
+from localization.patterns import LEFT, corrupting_instead, corrupting_links, fault_link, issue_of
 from localization.queues import QueueTest
 from localization.scene import Scene, listing
 from localization.suspects import PRIOR_NATS, Suspect, component_of, egress_ports, words_of
@@ -131,12 +131,15 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
         )
         nats = min(MOST_NATS, fault.gain - log(len(watch.routes.suspects.all)), fault.support)
         issue, shape = issue_of(scene, fault)
+        elsewhere = _corrupted_elsewhere(scene, fault, nats, outcome)
+        if elsewhere:
+            nats, issue, shape = nats - ERRORS_NATS, None, elsewhere
         tests.append(PassTest(test="shape", result=issue or "no issue", detail=shape))
         _blame(scene, outcome, fault.suspect, (nats, text), issue)
         if issue == "crc_error":
             link = f"link:{fault_link(scene, fault)}"
             outcome.clues.append(Clue(link, COUNTED_NATS, "network_fault", issue, "underlay", shape, "counters"))
-        if issue == "bond_error":
+        if issue == "bond_error" and shape != LEFT:
             rnic = suspect_of(scene.topology, _name(scene, fault.suspect))
             outcome.clues.append(Clue(rnic, COUNTED_NATS, "network_fault", issue, "underlay", shape, "counters"))
         for rival, gain in fault.rivals:
@@ -154,6 +157,19 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
         )
         tests.append(PassTest(test="likelihood", result="nobody to blame", detail=detail))
     return blamed
+
+
+def _corrupted_elsewhere(scene: Scene, fault: Fault, nats: float, outcome: Outcome) -> str | None:
+    """Blames the link that counts checksum errors on the way of all that suffer; in words, None: there is none."""
+    found = corrupting_instead(scene, fault)
+    if not found:
+        return None
+    link = max(found, key=lambda each: (found[each], each))
+    text = f"ports of link {link}, on the way of all that suffer or of their replies, counted {found[link]} checksum"
+    text += f" errors since the onset, no fewer than the {fault.lost} packets that were lost"
+    outcome.clues.append(Clue(f"link:{link}", nats, "network_fault", "crc_error", "underlay", text, "counters"))
+    outcome.evidence.append(Evidence(topic="switch-queues", t_us=scene.t_us, ref=f"link:{link}", text=text))
+    return text
 
 
 def _is_of_board(scene: Scene) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from localization.actions import action_of, class_of
 from localization.cases import Clue, Outcome, ends_of
-from localization.confidence import reliability, weigh
+from localization.confidence import doubts, reliability, weigh
 from localization.heaps import Heap, heap_up, name_of
 from localization.scene import Scene, in_seconds, listing
 from localization.watch import HEAVY_LOSS
@@ -64,12 +64,12 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
     heaps = heap_up(scene.topology, clues, slow=_is_slow(scene))
     missing = sum(outcome.trace.verdict == "inconclusive" for outcome in outcomes)
     shares = weigh(heaps, OTHER_NATS + MISSING_NATS * missing)
-    trust = reliability(scene, heaps[0], name_of(heaps[0])) if heaps else 1.0
+    trust = reliability(scene, heaps[0], name_of(heaps[0])[0]) if heaps else 1.0
     trust = min(trust, HALF / shares[0]) if _contradicted(heaps) else trust
     named = [(name_of(heap), share * trust) for heap, share in zip(heaps, shares, strict=True)]
     evidence = _evidence(scene, outcomes)
     trace = tuple(outcome.trace for outcome in outcomes)
-    candidates = tuple(Candidate(component=name, score=round(score, 4)) for (name, _), score in named[:MOST_CANDIDATES])
+    candidates = _candidates(scene, heaps, [(name, score) for (name, _), score in named])
     awaited = any(outcome.awaited for outcome in outcomes)
     if not heaps or heaps[0].nats < LEAST_NATS or _share_of_kind(heaps, shares) < LEAST_SCORE:
         return _undecided(outcomes, candidates, (evidence, trace), awaited)
@@ -86,6 +86,18 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
         action=action_of(scene, heaps[0], (component, issue), awaited),
         awaited=awaited,
     )
+
+
+def _candidates(scene: Scene, heaps: list[Heap], named: list[tuple[str, float]]) -> tuple[Candidate, ...]:
+    """Who it may be, the likeliest first: the heaps' suspects, and those whom nothing tells from the first of them."""
+    if not heaps:
+        return ()
+    first, share = named[0]
+    lapse, others = doubts(scene, heaps[0], first)
+    known = {name for name, _ in named}
+    more = [(name, share * lapse / len(others)) for name in others if name not in known]
+    ranked = [named[0], *sorted([*named[1:], *more], key=lambda each: -each[1])]
+    return tuple(Candidate(component=name, score=round(score, 4)) for name, score in ranked[:MOST_CANDIDATES])
 
 
 def _is_slow(scene: Scene) -> bool:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from localization.clocks import ClockWatch
+from localization.evidence import new_evidence
+from localization.parameters import LocalizationParameters
+from localization.troubles import find_troubles
+from schemas.envelope import Clock
 from schemas.folding import Stray
 from schemas.instants import SECOND_US
 from schemas.telemetry import AgentHealth
@@ -92,3 +96,28 @@ def test_one_late_stream_is_a_collectors_gap_not_a_clock() -> None:
     for second in (61.0, 62.0, 63.0):
         watch.stray([Stray("agent-health", "agent:h1-a/health", -9_000_000)], after(second))
     assert hosts(watch, 64.0) == []
+
+
+@pytest.mark.parametrize(("off", "told"), [(-1.8, 42.0), (0.0, 48.0)])
+def test_a_clock_that_admits_its_error_is_told_once_its_jump_is_known_or_does_not_come(off: float, told: float) -> None:
+    """Until then its own stamps can't say since when: those of a clock that is behind are from before the trouble."""
+    store, found = new_evidence("f", LocalizationParameters()), dict[float, int]()
+    for second in range(1, 61):
+        seq = (second - 1) // 5
+        if second % 5 == 2:
+            clock = (
+                Clock(source="none", offset_us=-2.0, error_us=1e6)
+                if seq >= 8
+                else Clock(source="ptp", offset_us=0.0, error_us=1.0)
+            )
+            for agent in ("h1-a", "h1-b"):
+                body = envelope(f"agent:{agent}/health", second + (off if seq >= 8 else 0.0), seq) | {
+                    "v": 2,
+                    "clock": clock,
+                }
+                store.take("agent-health", AgentHealth(**body, agent=agent, host="h1", covers=(), state="ok"))
+        for trouble in find_troubles(store, after(second)):
+            found.setdefault(float(second), trouble.since_us)
+    first = min(found)
+    assert first == told
+    assert found[first] == pytest.approx(after(42.0), abs=SECOND_US // 100)

@@ -95,6 +95,18 @@ def test_a_far_port_that_complains_means_the_cards_port_if_the_card_answers() ->
         assert (incident.component, incident.issue) == ("rnic:h7/mlx5_0", issue)
 
 
+def test_a_card_that_was_dead_and_answers_once_it_is_well_again_was_dead() -> None:
+    def for_a_while(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        return cut_off(second, src, dst, path) if second <= 54 else WELL
+
+    port = next(
+        link.a if link.a.startswith(LEAF) else link.b for link in fabric_map().links if "h7/mlx5_0" in link.a + link.b
+    )
+    dead = [m for m in dumps(50, hidden="mlx5_0")] + [m for m in dumps(70) if m.t_us > BEGIN_US + 50 * SECOND_US]
+    (incident,) = told(70, for_a_while, [event(33.0, f"port:{port}", "port_down", fault="remote")], dead)
+    assert (incident.component, incident.issue) == ("rnic:h7/mlx5_0", "rnic_hardware_failure")
+
+
 def test_what_is_left_of_a_cut_off_card_of_which_nobody_complains_is_its_bond() -> None:
     heard = [event(5.0, "host:h1", "unknown")]
     (incident,) = told(60, cut_off, dumps(60), heard, agents_with_gids(60))

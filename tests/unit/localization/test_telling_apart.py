@@ -94,6 +94,18 @@ def test_half_of_an_rnics_flows_dead_and_the_others_well_is_its_bond() -> None:
     assert (incident.component, incident.issue) == ("rnic:h3/mlx5_1", "bond_error")
 
 
+def test_half_a_bond_shows_also_when_its_second_dead_flow_is_probed_just_before_it_is_well_again() -> None:
+    rnic, first, second_peer = endpoint(3, 1), endpoint(4, 1), endpoint(7, 1)
+
+    def half(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        late = {src, dst} == {rnic, second_peer}
+        hit = 30 < second <= 60 and ({src, dst} == {rnic, first} or (late and second > 57))
+        return Suffers(loss=1.0) if hit else Suffers(silent=True) if late and 30 < second <= 57 else WELL
+
+    named = [each for each in told(75, half, health(75)) if each.component is not None]
+    assert [(each.component, each.issue) for each in named] == [("rnic:h3/mlx5_1", "bond_error")]
+
+
 def test_an_agent_that_comes_back_was_missing_and_the_host_is_not_blamed_afterwards() -> None:
     def away(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
         if not 30 < second <= 60:
