@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from localization.cards import what_is_left
-from localization.cases import Ends
+from localization.cases import Clue, Ends
 from localization.faults import Fault, crossing_of
 from localization.likelihood import EDGE_S
 from localization.passages import may_pass
@@ -29,6 +29,8 @@ EXTREME = 0.8
 SPLIT_US = 6 * SECOND_US
 EVEN_US = 10 * SECOND_US
 LEAST_FLOWS = 2
+LONE_NATS = 2.5
+"""Less than a verdict needs."""
 LEFT = "nothing passes it, though the card answers, has its address, and no port is said to be down"
 """Why a reason is given that nothing speaks for but that all others are ruled out."""
 
@@ -173,6 +175,18 @@ def corrupting_links(scene: Scene) -> dict[str, tuple[int, float]]:
         if errors:
             found[link] = errors, sum(link in links for links in used.values()) / len(used)
     return found
+
+
+def ends_of_lone_flow(scene: Scene) -> list[Clue]:
+    """Either card of a pair that alone is dead, while others pass all its links: its bond may send some to a dead port.
+
+    Which end it is the pair can't say, so this names nobody by itself.
+    """
+    if len({frozenset(pair) for pair in scene.pairs}) != 1 or scene.case.symptom() != "unconnectivity":
+        return []
+    text = "it alone is dead while others pass all its links: one port of a bond, at either end, would do that"
+    nodes = [scene.topology.node_of(endpoint) for endpoint in scene.endpoints()]
+    return [Clue(f"rnic:{node}", LONE_NATS, "network_fault", "bond_error", "underlay", text) for node in nodes if node]
 
 
 def corrupting_instead(scene: Scene, fault: Fault) -> dict[str, int]:

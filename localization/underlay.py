@@ -17,7 +17,7 @@ from localization.heaps import suspect_of
 from localization.likelihood import SUPPORT_NATS
 from localization.links import LinkUse, usage_since
 from localization.passages import reply_ports
-from localization.patterns import LEFT, corrupting_instead, corrupting_links, fault_link, issue_of
+from localization.patterns import LEFT, corrupting_instead, corrupting_links, ends_of_lone_flow, fault_link, issue_of
 from localization.queues import QueueTest
 from localization.scene import Scene, listing
 from localization.suspects import PRIOR_NATS, Suspect, component_of, egress_ports, words_of
@@ -41,6 +41,8 @@ def underlay_pass(scene: Scene) -> Outcome:
     blamed = _fault_tests(scene, outcome, tests) + _group_test(scene, outcome, tests)
     blamed = blamed or _counter_tests(scene, outcome, tests)
     uses = _link_tests(scene, tests) if not blamed else []
+    if uses and all(use.acquitted for use in uses):
+        outcome.clues += ends_of_lone_flow(scene)
     verdict, reason = _conclude(scene, outcome, (blamed, uses, tests))
     outcome.trace = TracePass(
         pass_="underlay", assumption=ASSUMPTION, tests=tuple(tests), verdict=verdict, reason=reason

@@ -25,6 +25,7 @@ from tests.small_fabric import (
     endpoint,
     endpoint_map,
     envelope,
+    event,
     fabric_map,
     health,
     incidents,
@@ -92,6 +93,19 @@ def test_half_of_an_rnics_flows_dead_and_the_others_well_is_its_bond() -> None:
 
     (incident,) = told(70, half, health(70))
     assert (incident.component, incident.issue) == ("rnic:h3/mlx5_1", "bond_error")
+
+
+def test_of_a_pair_that_alone_is_dead_either_card_may_have_lost_a_port_of_its_bond() -> None:
+    ends = {endpoint(3, 1), endpoint(4, 1)}
+
+    def lone(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        return Suffers(loss=1.0) if second > 30 and {src, dst} == ends else WELL
+
+    (incident,) = told(60, lone, health(60))
+    assert (incident.kind, incident.component) == ("insufficient_evidence", None)
+    assert {each.component for each in incident.candidates} == {"rnic:h3/mlx5_1", "rnic:h4/mlx5_1"}
+    (incident,) = told(60, lone, health(60), [event(35.0, "rnic:h4/mlx5_1", "bond_degraded")])
+    assert (incident.component, incident.issue) == ("rnic:h4/mlx5_1", "bond_error")
 
 
 def test_half_a_bond_shows_also_when_its_second_dead_flow_is_probed_just_before_it_is_well_again() -> None:
