@@ -24,7 +24,7 @@ def producer_config(brokers: str, librdkafka: Config) -> dict[str, Any]:
     """What librdkafka is told; what the operator gives goes before what is not essential."""
     return {
         "linger.ms": 100,
-        "compression.type": "gzip",  # the one codec that Faust's consumer reads without a further library
+        "compression.type": "gzip",  # workers of before read no other codec
         "queue.buffering.max.kbytes": 4096,
         "reconnect.backoff.max.ms": 2000,
         "statistics.interval.ms": 0,

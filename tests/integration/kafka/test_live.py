@@ -38,10 +38,25 @@ class Agent:
 
     def __init__(self, settings: Settings) -> None:
         self.topic = settings.kafka.prefix + "job-progress"
-        self.producer = Producer({"bootstrap.servers": settings.kafka.url})
+        self.brokers = settings.kafka.url
+        self.producer = self._packing("none")
         self.sent = 0
 
+    def _packing(self, codec: str) -> Producer:
+        return Producer({"bootstrap.servers": self.brokers, "compression.type": codec, "linger.ms": 20})
+
     def send(self) -> None:
+        self._produce()
+        self.producer.flush()
+
+    def send_packed(self, codec: str) -> None:
+        """Ten messages as one batch, packed with a codec."""
+        self.producer = self._packing(codec)
+        for _ in range(10):
+            self._produce()
+        self.producer.flush()
+
+    def _produce(self) -> None:
         self.sent += 1
         message = job_progress(0, self.sent, "job-a", "f1", step=self.sent)
         now_us = time.time_ns() // 1000
@@ -49,7 +64,6 @@ class Agent:
         raw = encode("job-progress", message)
         key = key_of("job-progress", message)
         self.producer.produce(self.topic, raw, key=key, headers=arrival_headers(now_us))
-        self.producer.flush()
 
 
 def until(running: Services, condition: Callable[[], bool]) -> None:
@@ -82,6 +96,23 @@ def test_the_ticker_makes_time_pass_and_a_signal_ends_the_worker(broker: str, tm
         assert "agent:job-a/job-progress" in heard(updates)
         assert updates[0].onset_us > BEGIN_US
         running.stop()  # raises if it does not end well
+
+
+def test_records_come_through_however_their_producer_packs_them(broker: str, tmp_path: Path) -> None:
+    settings = live_settings(broker, tmp_path)
+    with services(settings, [toy_worker()]) as running:
+        until(running, lambda: "at work on" in (running.folder / "work.log").read_text())
+        agent = Agent(settings)
+        for codec in ("gzip", "snappy", "lz4", "zstd"):
+            agent.send_packed(codec)
+        packed = set(map(str, range(1, agent.sent + 1)))
+
+        def came_through() -> bool:
+            agent.send()
+            return packed <= heard(read_updates(settings.kafka))
+
+        until(running, came_through)
+        running.stop()
 
 
 def test_too_many_dead_letters_end_the_worker_and_it_says_why(broker: str, tmp_path: Path) -> None:
