@@ -3,10 +3,10 @@
     python benchmarks/detection_fleet.py [--seconds 70] [--jobs 5] [--profile] [--lof 200]
 
 Jobs of the paper's sizes (64 to 2,048 RNICs) are judged by the engine, message by message, each second; what is
-measured is processor time of detection (``Observation`` and ``TimeReached`` of every job), not of decoding, which is
-stated beside it. ``seconds`` includes the ends of two short windows. Only ``jobs`` of the fleet are simulated and
-scaled to 40,000 RNICs, memory too. ``--lof``: a plain loop of scikit-learn's LocalOutlierFactor over so many pairs with
-the same features, beside our whole short-term test on as many (pip install scikit-learn; set OMP_NUM_THREADS=1).
+measured is processor time of detection (each ``Observation``, and the second's end for all jobs), not of decoding,
+which is stated beside it. ``seconds`` includes the ends of two short windows. Only ``jobs`` of the fleet are simulated
+and scaled to 40,000 RNICs, memory too. ``--lof``: a plain loop of scikit-learn's LocalOutlierFactor over so many pairs
+with the same features, beside our whole short-term test on as many (pip install scikit-learn; set OMP_NUM_THREADS=1).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from localization.detection import DetectionEngine, DetectionState
 from localization.parameters import DetectionParameters
 from localization.shortterm import features_of, follow_windows
 from schemas.envelope import Clock, Producer
-from schemas.folding import Observation, TimeReached
+from schemas.folding import Observation
 from schemas.instants import SECOND_US
 from schemas.probing import ProbeResult, ProbeResults
 
@@ -79,8 +79,7 @@ def judge(engine: DetectionEngine, states: dict[str, DetectionState], sent: list
     for message in sent:
         assert message.job is not None
         engine.step(states[message.job], Observation("probe-results", message))
-    for state in states.values():
-        engine.step(state, TimeReached(BEGIN_US + second * SECOND_US))
+    engine.reach(list(states.values()), BEGIN_US + second * SECOND_US)
 
 
 def timed(work: Callable[[], object]) -> float:

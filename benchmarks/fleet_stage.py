@@ -110,7 +110,7 @@ class StageAtWork:
         return self.ports.shelving_s
 
     async def _work(self, t_us: int, sent: Iterable[Sent], offsets: Mapping[str, int]) -> None:
-        received, receive = self.received, self.runner.receive
+        received, receive = self.received, self.runner.inbox.receive  # as a worker does with what it gets at a time
         for topic, key, arrival_us, value in sent:
             receive(Record(topic, 0, received[topic], key, value, arrival_us))
             received[topic] += 1

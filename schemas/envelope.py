@@ -24,8 +24,12 @@ Name = Annotated[str, Meta(min_length=1, max_length=512)]
 """An identifier; the empty string names nothing."""
 
 
-class Value(Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
-    """Base of every immutable value of the contract; unknown fields are ignored so that old consumers read new data."""
+class Value(Struct, frozen=True, kw_only=True, forbid_unknown_fields=False, gc=False):
+    """Base of every immutable value of the contract; unknown fields are ignored so that old consumers read new data.
+
+    Values are trees, so the collector of cycles does not look at them: with a fleet's messages waiting it would do
+    little else.
+    """
 
 
 class Producer(Value, frozen=True, kw_only=True):

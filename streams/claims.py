@@ -22,6 +22,7 @@ Cost: 1 us per message. Memory: some 500 bytes per producer id and endpoint of t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from schemas.codec import BadRecord
 from schemas.envelope import Message
@@ -126,6 +127,8 @@ class Claims:
                     "too_many", f"{subject[0]}: more than {self.most} producers and endpoints in two minutes"
                 )
             self.floors[subject] = _Floor(speaker, {speaker: (t_us, now_us)})
+        elif speaker == floor.current and not floor.returns:  # nearly all: nobody ever took turns
+            floor.speakers[speaker] = (floor.speakers[speaker][0], now_us)
         elif not floor.hear(speaker, t_us, now_us):
             others = ", ".join(sorted(name for name in floor.speakers if name != speaker))
             kind = "boot" if subject[1] == "producer" else "agent"
@@ -178,6 +181,7 @@ def _check_name(value: AgentHealth, producer: str, agent: str) -> None:
         raise BadRecord("foreign_producer", f"agent-health: agent is {value.agent!r}, but the producer is {producer!r}")
 
 
+@lru_cache(maxsize=65_536)
 def agent_of(producer: str) -> str:
     """The agent in ``agent:<agent>/<stream>``; of another id all before its last slash."""
     return producer.removeprefix("agent:").rpartition("/")[0] or producer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -68,6 +69,12 @@ def test_json_schema_says_what_the_example_says(kind: str, name: str) -> None:
     example = examples()[kind][name]
     refused = not is_valid_by_schema(kind, json.loads(bytes(example.value)))
     assert refused == (not example.is_valid and example.json_schema == REFUSES)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_collector_of_cycles_does_not_look_at_values(kind: str) -> None:
+    valid = next(each for each in examples()[kind].values() if each.is_valid)
+    assert not gc.is_tracked(read(kind, valid))
 
 
 @pytest.mark.parametrize("kind", KINDS)
