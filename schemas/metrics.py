@@ -79,6 +79,13 @@ METRICS: tuple[Metric, ...] = (
         ("work",),
         "event time of the last checkpoint",
     ),
+    Metric(
+        "ticker_waited_seconds_total",
+        "counter",
+        (),
+        ("work",),
+        "seconds that time waited after gaps in the ticks, so that agents could send what they had kept",
+    ),
     Metric("sink_rows_total", "counter", (), ("sink",), "rows that ClickHouse has taken"),
     Metric("sink_inserts_total", "counter", (), ("sink",), "inserts into ClickHouse"),
     Metric("sink_refused_rows_total", "counter", (), ("sink",), "messages that did not fit their table"),

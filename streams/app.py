@@ -52,7 +52,7 @@ def build_app(setup: WorkerSetup, stages: Mapping[str, Stage] = STAGES, watch: W
     if setup.ticker:
         from streams.ticker import add_ticker
 
-        add_ticker(app, worker.pipeline, setup)
+        worker.patience = add_ticker(app, worker.pipeline, setup)
     return app
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, NewTopic, OffsetSpec
 
 from schemas.topics import Topic, topics
 from streams.offsets import Spot
@@ -20,6 +20,8 @@ from streams.offsets import Spot
 log = logging.getLogger(__name__)
 
 TIMEOUT_S = 10.0
+GRACE_S = 2.0
+"""So much later than the client is to give up a question it is given up here: at the same instant either may win."""
 PAUSE_S = 0.05
 FOREVER_MS = -1
 ANY_TIME_MS = 2**63 - 1
@@ -123,10 +125,10 @@ class TopicAdmin:
         new = [NewTopic(self.prefix + plan.name, partitions, replication, config=dict(plan.config)) for plan in plans]
         for name, created in self._client.create_topics(new, operation_timeout=TIMEOUT_S).items():
             try:
-                created.result(TIMEOUT_S)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # another worker was faster
-                    raise TopicError(f"topic {name} can't be created: {error.args[0].str()}") from error
+                created.result(TIMEOUT_S + GRACE_S)
+            except (KafkaException, TimeoutError) as error:
+                if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:  # another worker was faster
+                    raise TopicError(f"topic {name} can't be created: {_why(error)}") from error
 
     def delete(self, names: Iterable[str]) -> None:
         """Deletes topics, and waits until the broker has taken note."""
@@ -135,10 +137,10 @@ class TopicAdmin:
             return
         for name, deleted in self._client.delete_topics(doomed, operation_timeout=TIMEOUT_S).items():
             try:
-                deleted.result(TIMEOUT_S)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise TopicError(f"topic {name} can't be deleted: {error.args[0].str()}") from error
+                deleted.result(TIMEOUT_S + GRACE_S)
+            except (KafkaException, TimeoutError) as error:
+                if _code(error) != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise TopicError(f"topic {name} can't be deleted: {_why(error)}") from error
 
     def ends(self, spots: Iterable[Spot]) -> dict[Spot, int]:
         """The next offset that a record of each partition will get.
@@ -146,12 +148,35 @@ class TopicAdmin:
         A client that was refused is replaced: after a broker has started again librdkafka goes on asking for the ends
         with the leader's old epoch, until it reads its metadata anew, which takes minutes.
         """
+        found = {spot: each.offset for spot, each in self._listed(spots, OffsetSpec.latest()).items()}
+        for (topic, number), offset in found.items():
+            if offset < 0:  # seen while a broker ended: an answer without an error and without an offset
+                raise TopicError(f"the end of {topic}, partition {number}, is not known")
+        return found
+
+    def newest_us(self, topic: str, partitions: int) -> int | None:
+        """The latest timestamp of all records of a topic, to the millisecond; None: it has no records."""
+        spots = [(topic, number) for number in range(partitions)]
+        found = self._listed(spots, OffsetSpec.max_timestamp()).values()
+        newest_ms = max(each.timestamp for each in found if each.timestamp is not None)
+        return newest_ms * 1000 if newest_ms >= 0 else None
+
+    def _listed(self, spots: Iterable[Spot], spec: OffsetSpec) -> dict[Spot, ListOffsetsResultInfo]:
         wanted = {TopicPartition(self.prefix + topic, number): (topic, number) for topic, number in spots}
         if not wanted:
             return {}
-        asked = self._client.list_offsets(dict.fromkeys(wanted, OffsetSpec.latest()), request_timeout=TIMEOUT_S)
+        ends_s = time.monotonic() + TIMEOUT_S + GRACE_S
+        asked = self._client.list_offsets(dict.fromkeys(wanted, spec), request_timeout=TIMEOUT_S)
         try:
-            return {wanted[spot]: found.result(TIMEOUT_S).offset for spot, found in asked.items()}
-        except KafkaException as error:
+            return {wanted[spot]: found.result(max(0.0, ends_s - time.monotonic())) for spot, found in asked.items()}
+        except (KafkaException, TimeoutError) as error:
             self._client = AdminClient(self._config, logger=log)
-            raise TopicError(f"the ends of the topics can't be read: {error.args[0].str()}") from error
+            raise TopicError(f"the offsets of the topics can't be read: {_why(error)}") from error
+
+
+def _code(error: KafkaException | TimeoutError) -> int | None:
+    return error.args[0].code() if isinstance(error, KafkaException) else None
+
+
+def _why(error: KafkaException | TimeoutError) -> str:
+    return error.args[0].str() if isinstance(error, KafkaException) else "no answer in time"

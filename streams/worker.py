@@ -23,6 +23,7 @@ from streams.faust_transport import records_in
 from streams.fold import StageFold
 from streams.healing import AnotherLogError, Healer
 from streams.offsets import SharedOffsets, Spot
+from streams.patience import Patience
 from streams.records import Record
 from streams.runner import TICKS, Effects, PartitionRunner, Revoked
 from streams.setup import WorkerSetup
@@ -51,6 +52,8 @@ class Worker:
         )
         self.runners: dict[tuple[str, int], PartitionRunner] = {}
         self.healer = Healer(app, setup)
+        self.patience: Patience | None = None
+        """Of its ticker, if it has one."""
         self._waiting: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
         self._reached: dict[tuple[PartitionRunner, str], int] = {}
         self._prefix_length = len(setup.prefix)

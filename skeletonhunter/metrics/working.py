@@ -23,6 +23,8 @@ def _of_worker(worker: Worker) -> Iterator[Reading]:
         yield Reading("messages_sent_total", count, ("work", topic))
     yield from dead_letters("work", dict(worker.effects.letters.counts))
     yield from _stages(worker)
+    if worker.patience is not None:
+        yield Reading("ticker_waited_seconds_total", worker.patience.waited_s)
 
 
 def _stages(worker: Worker) -> Iterator[Reading]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from msgspec import structs
+
 from skeletonhunter.recordings.reader import Line, Recording
 from skeletonhunter.recordings.writer import RecordingWriter
 from skeletonhunter.replaying.simulating import simulate_recording
@@ -17,9 +19,9 @@ SECONDS = 150
 Lines = Iterable[Line]
 
 
-def write_story(folder: Path) -> Path:
-    """The undisturbed recording, with the probes of the closed loop."""
-    simulate_recording(read_scenario(SCENARIO), folder, Parameters())
+def write_story(folder: Path, seconds: int = SECONDS) -> Path:
+    """The undisturbed recording, with the probes of the closed loop; after ``SECONDS`` nothing new happens."""
+    simulate_recording(structs.replace(read_scenario(SCENARIO), seconds=seconds), folder, Parameters())
     return folder
 
 

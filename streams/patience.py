@@ -1,0 +1,180 @@
+"""When may the next tick follow? At once, or, after a gap in the ticks, when agents have sent what they kept in it.
+
+A gap is time in which Kafka did not answer. A leader that has just begun does not know whether it did, and asks for the
+newest tick of all. That a busy worker was late to ask is no gap: agents could send meanwhile. What the wait is made of
+is in ``streams.settling``; here it is begun, fed with heartbeats, ended and told.
+
+A turn: ``is_over``; if so the ends of logs are asked for; ``still_holds``; if so the tick is written; ``ticked``.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+from confluent_kafka import KafkaException
+
+from schemas.instants import SECOND_US
+from streams.settling import SETTLE_S, Beat, Settling
+
+log = logging.getLogger(__name__)
+
+AWAY_S = 3.0
+"""In a gap that is longer agents may hold back more than the lateness bound allows: they connect within 2 s."""
+LOOK_BACK_S = 60.0
+"""No agent's heartbeats are further apart."""
+MOST_BACK_S = 300.0
+STALE_S = 20.0
+"""Who has not had a turn for so long was not the leader, and does not know whether Kafka was away."""
+NEVER_S = float("-inf")
+
+
+class Moment(NamedTuple):
+    """Wall clock, microseconds since the epoch, and monotonic seconds."""
+
+    t_us: int
+    mono_s: float
+
+
+def now() -> Moment:
+    """The present one."""
+    return Moment(time.time_ns() // 1000, time.monotonic())
+
+
+class HeartbeatsPort(Protocol):
+    """Heartbeats as they come (``streams.heartbeats``)."""
+
+    has_all: bool
+
+    def read(self) -> Iterator[Beat]:
+        """What has come.
+
+        Raises:
+            KafkaException: it can't be read.
+        """
+
+    def close(self) -> None:
+        """Reads no more."""
+
+
+class Patience:
+    """Says whether time may go on; blocks for as long as Kafka takes to answer.
+
+    ``newest_us`` tells the newest tick of all (None: there is none; raises ``TopicError``), ``open_heartbeats`` those
+    since an instant (raises ``KafkaException``).
+
+    Where answers are slow, and never missing, time waits once and not before each tick: the machine is slow, not away.
+    """
+
+    def __init__(
+        self,
+        newest_us: Callable[[], int | None],
+        open_heartbeats: Callable[[int], HeartbeatsPort],
+        clocks: Callable[[], Moment] = now,
+    ) -> None:
+        self._waited_s = 0.0
+        self._newest_us, self._open, self._clocks = newest_us, open_heartbeats, clocks
+        self._since_s: float | None = NEVER_S  # the beginning of the first turn that has not ended well
+        self._ended_s = NEVER_S
+        self._said_s = 0.0
+        self._settling: Settling | None = None
+        self._heartbeats: HeartbeatsPort | None = None
+        self._is_spent = False
+        self._was_slow = False
+
+    @property
+    def waited_s(self) -> float:
+        """For how long time waited in all, seconds."""
+        settling = self._settling
+        return self._waited_s + (self._clocks().mono_s - settling.since_s if settling is not None else 0.0)
+
+    def is_over(self) -> bool:
+        """Whether agents have had time to send what waited, if anything did.
+
+        Raises:
+            TopicError: Kafka does not answer.
+        """
+        settling = self._settling
+        if settling is None:
+            gap_s = self._gap_s()
+            if gap_s <= AWAY_S or self._is_spent:
+                self._said_s = self._clocks().mono_s
+                return True
+            settling = self._settling = self._begin(gap_s)
+        self._listen(settling)
+        present = self._clocks()
+        if not settling.may_go_on(present.mono_s, self._heartbeats is None or self._heartbeats.has_all):
+            return False
+        self._end(settling, present)
+        return True
+
+    def still_holds(self) -> bool:
+        """Whether that was said so lately that a tick may follow; what is slow twice is the machine.
+
+        An answer that was long in coming came after an outage.
+        """
+        is_slow = self._clocks().mono_s - self._said_s > AWAY_S
+        self._was_slow = is_slow and not self._was_slow and not self._is_spent
+        return not self._was_slow
+
+    def ticked(self) -> None:
+        """The tick is in Kafka."""
+        self._ended_s = self._clocks().mono_s
+        if self._since_s is None or self._ended_s - self._since_s <= AWAY_S:
+            self._since_s, self._is_spent = None, False
+
+    def failed(self) -> None:
+        """Kafka did not answer."""
+        self._is_spent = False
+
+    def _gap_s(self) -> float:
+        """For how long there was no tick because Kafka did not answer, as far as is known; 0 if there never was one."""
+        present = self._clocks()
+        if self._since_s is None:
+            is_leading = present.mono_s - self._ended_s <= STALE_S
+            self._since_s = present.mono_s if is_leading else self._ended_s
+        own_s = present.mono_s - self._since_s
+        if own_s <= AWAY_S:
+            return own_s
+        newest_us = self._newest_us()
+        gap_s = 0.0 if newest_us is None else min(own_s, (self._clocks().t_us - newest_us) / SECOND_US)
+        self._since_s = self._clocks().mono_s - gap_s
+        return gap_s
+
+    def _begin(self, gap_s: float) -> Settling:
+        present = self._clocks()
+        settling = Settling(gap_s, present.t_us, present.mono_s)
+        log.warning("no tick for %.0f s: before time goes on, agents send what they kept", gap_s)
+        try:
+            self._heartbeats = self._open(present.t_us - round((min(gap_s, MOST_BACK_S) + LOOK_BACK_S) * SECOND_US))
+        except KafkaException as error:
+            self._go_blind(settling, error)
+        return settling
+
+    def _listen(self, settling: Settling) -> None:
+        try:
+            if self._heartbeats is not None:
+                settling.hear(self._heartbeats.read())
+        except KafkaException as error:
+            self._go_blind(settling, error)
+
+    def _go_blind(self, settling: Settling, error: KafkaException) -> None:
+        log.warning("heartbeats can't be read, so time waits %.0f s: %s", SETTLE_S, error.args[0].str())
+        settling.blind = True
+        self._close()
+
+    def _end(self, settling: Settling, present: Moment) -> None:
+        self._said_s = self._since_s = present.mono_s
+        waited_s = present.mono_s - settling.since_s
+        behind, _ = settling.behind()
+        log.warning("time goes on after %.1f s; %d of %d agents are still behind", waited_s, behind, settling.agents)
+        self._is_spent = True
+        self._settling, self._waited_s = None, self._waited_s + waited_s
+        self._close()
+
+    def _close(self) -> None:
+        if self._heartbeats is not None:
+            self._heartbeats.close()
+            self._heartbeats = None
