@@ -144,26 +144,25 @@ class Patience:
         return gap_s
 
     def _begin(self, gap_s: float) -> Settling:
-        present = self._clocks()
-        settling = Settling(gap_s, present.t_us, present.mono_s)
         log.warning("no tick for %.0f s: before time goes on, agents send what they kept", gap_s)
-        try:
-            self._heartbeats = self._open(present.t_us - round((min(gap_s, MOST_BACK_S) + LOOK_BACK_S) * SECOND_US))
-        except KafkaException as error:
-            self._go_blind(settling, error)
-        return settling
+        present = self._clocks()
+        return Settling(gap_s, present.t_us, present.mono_s)
 
     def _listen(self, settling: Settling) -> None:
+        """Hears what has come; what can't be read now, as just after a broker has begun, is tried again next time."""
+        back_s = min(settling.gap_s, MOST_BACK_S) + LOOK_BACK_S
         try:
-            if self._heartbeats is not None:
-                settling.hear(self._heartbeats.read())
+            if self._heartbeats is None:
+                self._heartbeats = self._open(settling.since_us - round(back_s * SECOND_US))
+            settling.hear(self._heartbeats.read())
+            settling.blind = False
         except KafkaException as error:
-            self._go_blind(settling, error)
-
-    def _go_blind(self, settling: Settling, error: KafkaException) -> None:
-        log.warning("heartbeats can't be read, so time waits %.0f s: %s", SETTLE_S, error.args[0].str())
-        settling.blind = True
-        self._close()
+            if not settling.blind:
+                log.warning(
+                    "heartbeats can't be read, time waits for at least %.0f s: %s", SETTLE_S, error.args[0].str()
+                )
+            settling.blind = True
+            self._close()
 
     def _end(self, settling: Settling, present: Moment) -> None:
         self._said_s = self._since_s = present.mono_s

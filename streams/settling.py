@@ -59,7 +59,7 @@ class _Agent:
 class Settling:
     """One wait. ``gap_s``: for how long there was no tick; ``since_us``, ``since_s``: when Kafka answered again.
 
-    ``blind``: heartbeats can't be read, so time waits for ``SETTLE_S``.
+    ``blind``: heartbeats can't be read now; if that lasts time waits for ``SETTLE_S``.
     """
 
     gap_s: float

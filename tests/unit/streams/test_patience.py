@@ -185,3 +185,15 @@ def test_heartbeats_that_cannot_be_read_cost_the_time_to_connect_and_no_more() -
     site = Site(ticked=900.0)
     site.broken = True
     assert SETTLE_S <= site.turns_until_a_tick(site.leader()) <= SETTLE_S + 2.0
+
+
+def test_heartbeats_that_can_be_read_a_little_later_are_waited_for() -> None:
+    site = Site(ticked=900.0)
+    site.broken, site.agent_lags_s = True, 60.0
+    leader = site.leader()
+    assert not site.turn(leader)
+    site.broken = False
+    for _ in range(20):
+        assert not site.turn(leader)
+    site.agent_lags_s = 0.0
+    assert site.turns_until_a_tick(leader) <= CALM_S + 2.0
