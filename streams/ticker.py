@@ -8,7 +8,8 @@ time waits for them (``streams.patience``). Several leaders (workers with differ
 the first tick of a second counts.
 
 Edge case: the embedded broker understates the ends (see tests/integration), so there the last records of a topic count
-with a later tick. Replays are not affected: their ticks come from their publisher, which knows what it wrote.
+with a later tick; nor does it tell which tick is the newest, so a leader that has just begun does not see a gap there.
+Replays are not affected: their ticks come from their publisher, which knows what it wrote.
 """
 
 from __future__ import annotations
