@@ -1,8 +1,8 @@
 """When may the next tick follow? At once, or, after a gap in the ticks, when agents have sent what they kept in it.
 
 A gap is time in which Kafka did not answer. A leader that has just begun does not know whether it did, and asks for the
-newest tick of all. That a busy worker was late to ask is no gap: agents could send meanwhile. What the wait is made of
-is in ``streams.settling``; here it is begun, fed with heartbeats, ended and told.
+newest tick of all. That a busy worker was late to ask, or to hear the answer, is no gap: agents could send. What the
+wait is made of is in ``streams.settling``; here it is begun, fed with heartbeats, ended and told.
 
 A turn: ``is_over``; if so the ends of logs are asked for; ``still_holds``; if so the tick is written; ``ticked``.
 """
@@ -78,11 +78,10 @@ class Patience:
         self._newest_us, self._open, self._clocks = newest_us, open_heartbeats, clocks
         self._since_s: float | None = NEVER_S  # the beginning of the first turn that has not ended well
         self._ended_s = NEVER_S
-        self._said_s = 0.0
         self._settling: Settling | None = None
         self._heartbeats: HeartbeatsPort | None = None
         self._is_spent = False
-        self._was_slow = False
+        self._is_slow = self._is_refused = False
 
     @property
     def waited_s(self) -> float:
@@ -100,7 +99,6 @@ class Patience:
         if settling is None:
             gap_s = self._gap_s()
             if gap_s <= AWAY_S or self._is_spent:
-                self._said_s = self._clocks().mono_s
                 return True
             settling = self._settling = self._begin(gap_s)
         self._listen(settling)
@@ -110,19 +108,19 @@ class Patience:
         self._end(settling, present)
         return True
 
-    def still_holds(self) -> bool:
-        """Whether that was said so lately that a tick may follow; what is slow twice is the machine.
+    def still_holds(self, asked_s: float) -> bool:
+        """Whether a tick may follow though the question for the ends took ``asked_s``.
 
-        An answer that was long in coming came after an outage.
+        An answer that was long in coming came after an outage; one that is slow again, from a machine that is slow.
         """
-        is_slow = self._clocks().mono_s - self._said_s > AWAY_S
-        self._was_slow = is_slow and not self._was_slow and not self._is_spent
-        return not self._was_slow
+        self._is_slow = asked_s > AWAY_S
+        self._is_refused = self._is_slow and not self._is_refused and not self._is_spent
+        return not self._is_refused
 
-    def ticked(self) -> None:
-        """The tick is in Kafka."""
+    def ticked(self, wrote_s: float) -> None:
+        """The tick is in Kafka, which took it within ``wrote_s``."""
         self._ended_s = self._clocks().mono_s
-        if self._since_s is None or self._ended_s - self._since_s <= AWAY_S:
+        if wrote_s <= AWAY_S and not self._is_slow:
             self._since_s, self._is_spent = None, False
 
     def failed(self) -> None:
@@ -165,7 +163,7 @@ class Patience:
             self._close()
 
     def _end(self, settling: Settling, present: Moment) -> None:
-        self._said_s = self._since_s = present.mono_s
+        self._since_s = present.mono_s
         waited_s = present.mono_s - settling.since_s
         behind, _ = settling.behind()
         log.warning("time goes on after %.1f s; %d of %d agents are still behind", waited_s, behind, settling.agents)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 
 import faust
 
@@ -37,12 +37,24 @@ from streams.topology import Pipeline
 
 log = logging.getLogger(__name__)
 
+STEP_S = 0.25
+
 
 def clock_tick(t_us: int, ends: Mapping[Spot, int], partition: int, final: bool = False) -> Outgoing:
     """The clock's tick for one partition."""
     offsets = {topic: end for (topic, number), end in sorted(ends.items()) if number == partition}
     tick = Tick(t_us=t_us, source=CLOCK, offsets=offsets, final=final)
     return Outgoing(TICKS, CLOCK.encode(), encode(TICKS, tick), t_us, partition)
+
+
+async def idle_s(work: Coroutine[object, object, None]) -> float:
+    """Awaits it; for how long the event loop could do nothing but wait, to ``STEP_S``: not while it was busy itself."""
+    task, steps = asyncio.ensure_future(work), 0
+    while not task.done():
+        await asyncio.wait({task}, timeout=STEP_S)
+        steps += 1
+    await task
+    return (steps - 1) * STEP_S
 
 
 def add_ticker(app: faust.App, pipeline: Pipeline, setup: WorkerSetup) -> Patience:
@@ -52,21 +64,26 @@ def add_ticker(app: faust.App, pipeline: Pipeline, setup: WorkerSetup) -> Patien
     spots = [(topic, number) for topic in pipeline.raw for number in range(setup.partitions)]
     patience = Patience(lambda: admin.newest_us(TICKS, setup.partitions), lambda from_us: Heartbeats(setup, from_us))
 
+    def ask() -> tuple[Mapping[Spot, int], float]:
+        begun_s = time.monotonic()
+        return admin.ends(spots), time.monotonic() - begun_s
+
+    async def write(t_us: int, ends: Mapping[Spot, int]) -> None:
+        for partition in range(setup.partitions):
+            await (await outbox.send(clock_tick(t_us, ends, partition)))
+
     async def tick() -> None:
         t_us = time.time_ns() // 1000 // SECOND_US * SECOND_US
         try:
             if not await asyncio.to_thread(patience.is_over):
                 return
-            ends = await asyncio.to_thread(admin.ends, spots)
+            ends, asked_s = await asyncio.to_thread(ask)
         except TopicError as error:
             patience.failed()
             log.warning("no tick at %d: %s", t_us, error)
             return
-        if not patience.still_holds():
-            return
-        for partition in range(setup.partitions):
-            await (await outbox.send(clock_tick(t_us, ends, partition)))
-        patience.ticked()
+        if patience.still_holds(asked_s):
+            patience.ticked(await idle_s(write(t_us, ends)))
 
     app.timer(1.0, on_leader=True)(tick)
     return patience

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -13,11 +14,13 @@ from confluent_kafka import Producer
 
 from schemas.codec import encode, key_of
 from schemas.diagnosis import Incident
+from skeletonhunter.embedded.broker import embedded_broker
 from skeletonhunter.replaying.kafka_outcome import read_updates
 from skeletonhunter.replaying.kafka_services import Services, services
 from skeletonhunter.settings import Settings
 from streams.records import arrival_headers
-from tests.kafka_bench import toy_settings, toy_worker
+from streams.serving import STOP_S
+from tests.kafka_bench import EMBEDDED, toy_settings, toy_worker
 from tests.toy_pipeline import job_progress
 from tests.toys import BEGIN_US
 
@@ -113,6 +116,21 @@ def test_records_come_through_however_their_producer_packs_them(broker: str, tmp
 
         until(running, came_through)
         running.stop()
+
+
+@pytest.mark.skipif(not EMBEDDED, reason="it takes a broker away that is its own, an embedded one")
+def test_a_signal_ends_a_worker_while_kafka_is_away(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        kafka = stack.enter_context(ExitStack())
+        settings = live_settings(kafka.enter_context(embedded_broker()), tmp_path)
+        running = stack.enter_context(services(settings, [toy_worker()]))
+        until(running, lambda: "at work on" in (running.folder / "work.log").read_text())
+        kafka.close()
+        until(running, lambda: "NodeNotReadyError" in (running.folder / "work.log").read_text())
+        child = running.children.pop("work")
+        child.ask()
+        assert child.wait(STOP_S + PATIENCE_S) == 0, running.tail("work")
+        assert "the worker ends without taking leave" in running.tail("work")
 
 
 def test_too_many_dead_letters_end_the_worker_and_it_says_why(broker: str, tmp_path: Path) -> None:

@@ -60,11 +60,11 @@ class Site:
         except TopicError:
             leader.failed()
             return False
-        if not leader.still_holds():
+        if not leader.still_holds(asks_s):
             return False
         self.ticked = self.second
         self.second += writes_s
-        leader.ticked()
+        leader.ticked(writes_s)
         return True
 
     def turns_until_a_tick(self, leader: Patience, asks_s: float = 0.1) -> float:
@@ -131,6 +131,13 @@ def test_a_worker_that_was_too_busy_to_ask_waits_for_nothing() -> None:
     assert site.turn(leader)
     site.second += 10.0
     assert site.turn(leader)
+    for _ in range(3):
+        assert leader.is_over()
+        site.second += 10.0
+        assert leader.still_holds(0.1)
+        site.ticked = site.second
+        site.second += 10.0
+        leader.ticked(0.1)
     assert leader.waited_s == 0.0
 
 

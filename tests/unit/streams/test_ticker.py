@@ -1,0 +1,32 @@
+"""How long a tick waited for Kafka, and not for its own worker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from streams.ticker import STEP_S, idle_s
+
+
+def test_waiting_counts() -> None:
+    waited_s = asyncio.run(idle_s(asyncio.sleep(4.5 * STEP_S)))
+    assert waited_s >= 2 * STEP_S
+
+
+def test_a_loop_that_is_busy_does_not_wait() -> None:
+    async def busy() -> None:
+        for _ in range(2):
+            time.sleep(3 * STEP_S)
+            await asyncio.sleep(0)
+
+    assert asyncio.run(idle_s(busy())) <= STEP_S
+
+
+def test_what_fails_is_told() -> None:
+    async def fails() -> None:
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        asyncio.run(idle_s(fails()))
