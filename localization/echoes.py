@@ -25,6 +25,7 @@ from localization.topology import Topology
 
 Chances = dict[Suspect, float]
 PRIOR_ROUTES = 5.0
+MOST_ASKED = 128
 UNKNOWN = -1
 AT_ONCE = 20_000
 ELSEWHERE = -2
@@ -41,6 +42,28 @@ class Spot(NamedTuple):
     several: bool
     link: str | None
     leaf: str
+
+
+@dataclass(slots=True)
+class AskedChances:
+    """The chances of suspects that were asked for, by pair of leaves, with a 0 at the end; a pickle leaves them out."""
+
+    by_pair: dict[Suspect, Floats] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[type[AskedChances], tuple[()]]:
+        return AskedChances, ()
+
+    def of(self, suspect: Suspect, between: list[Chances]) -> Floats:
+        """Of one suspect; pairs that are new since it was last asked for are added."""
+        known = self.by_pair.get(suspect)
+        before = 0 if known is None else len(known) - 1
+        if known is None or before < len(between):
+            if len(self.by_pair) >= MOST_ASKED:
+                self.by_pair.clear()
+            more = [chances.get(suspect, 0.0) for chances in between[before:]]
+            known = np.array([*(known[:-1] if known is not None else ()), *more, 0.0])
+            self.by_pair[suspect] = known
+        return known
 
 
 @dataclass(slots=True)
@@ -64,12 +87,13 @@ class Echoes:
     last: Ints = field(default_factory=_ints)
     back: dict[int, frozenset[Suspect]] = field(default_factory=dict)
     """What the replies of a route cross, where the fabric sends them back as they came."""
+    asked: AskedChances = field(default_factory=AskedChances)
 
     def chances(self, topology: Topology, table: Sequence[Route], routes: Ints, suspect: Suspect) -> Floats:
         """The chance that replies to the probes of each of ``routes`` (numbers in ``table``) cross a suspect."""
         if len(table) > len(self.leaves):
             self._place(topology, table)
-        by_pair = np.array([*(chances.get(suspect, 0.0) for chances in self.between), 0.0])
+        by_pair = self.asked.of(suspect, self.between)
         leaves, end = self.leaves[routes], self.ends.get(suspect, ELSEWHERE)
         chance: Floats = by_pair[leaves]  # of an unknown pair (-1) the last: none
         chance[(leaves != UNKNOWN) & ((self.first[routes] == end) | (self.last[routes] == end))] = 1.0

@@ -48,25 +48,39 @@ class Acquittal:
         found[: len(self.weights)] = self.weights @ self.say
         return found
 
-    def add(self, second: Second, table: RouteTable, sign: float) -> None:
-        """Counts trains, or takes them back (``sign`` -1)."""
+    def add(self, second: Second, table: RouteTable, sign: float, total: Floats | None = None) -> None:
+        """Counts trains, or takes them back (``sign`` -1). ``total``: how many of them cross each suspect, if known."""
         size, clean = len(table.suspects.all), second.lost == 0
         more = size - len(self.sent)
         self.weights = np.concatenate([self.weights, np.zeros((more, self.weights.shape[1]))])
         self.sent = np.concatenate([self.sent, np.zeros(more)])
-        members = table.members[second.route]
         self.stray += sign * float((second.sent * table.stray[second.route]).sum())
         if self.packets is None:
+            members = table.members[second.route]
             self.sent += sign * sum_by_suspect(members, second.sent.astype(np.float64), size)
             self.weights += sign * sums_by_suspect(members[clean], MODES.against(second.sent[clean]), size)
             return
-        lossy = ~clean
-        self.sent += sign * sum_by_suspect(members[lossy], second.sent[lossy].astype(np.float64), size)
-        for at, packets in enumerate(self.packets.tolist()):
-            kind = clean & (second.sent == packets)
-            count = sum_by_suspect(members[kind], np.ones(int(kind.sum())), size)
+        lossy = np.flatnonzero(~clean)
+        members = table.members[second.route[lossy]]
+        self.sent += sign * sum_by_suspect(members, second.sent[lossy].astype(np.float64), size)
+        if total is not None:
+            total = total - sum_by_suspect(members, np.ones(len(lossy)), size)
+        for at, count in enumerate(self._counts(second, table, clean, total)):
             self.weights[:, at] += sign * count
-            self.sent += sign * packets * count
+            self.sent += sign * float(self.packets[at]) * count
+
+    def _counts(self, second: Second, table: RouteTable, clean: Flags, total: Floats | None) -> list[Floats]:
+        """How many trains without a loss cross each suspect, by kind. The most common kind is the rest of ``total``."""
+        assert self.packets is not None
+        kinds = [np.flatnonzero(clean & (second.sent == packets)) for packets in self.packets.tolist()]
+        most = max(range(len(kinds)), key=lambda at: len(kinds[at]), default=0) if total is not None else -1
+        size, counts = len(table.suspects.all), []
+        for at, kind in enumerate(kinds):
+            members = table.members[second.route[kind]] if at != most else table.members[:0]
+            counts.append(sum_by_suspect(members, np.ones(len(members)), size))
+        if total is not None and counts:
+            counts[most] = total - np.sum(counts, axis=0)
+        return counts
 
 
 def acquittal_of(second: Second, table: RouteTable) -> Acquittal:
@@ -75,7 +89,8 @@ def acquittal_of(second: Second, table: RouteTable) -> Acquittal:
     few = len(packets) <= MODES.size
     say = MODES.against(packets) if few else np.eye(MODES.size)
     found = Acquittal(packets if few else None, say, np.zeros((0, len(say))), np.zeros(0), 0.0)
-    found.add(second, table, 1.0)
+    total = table.index.trains_by_suspect(table.members, second.route, len(table.suspects.all)) if few else None
+    found.add(second, table, 1.0, total)
     return found
 
 
@@ -116,6 +131,20 @@ def _floats() -> Floats:
 
 
 @dataclass(slots=True)
+class HopLosses:
+    """What a background lets each suspect lose, with a 0 at the end, and a hop of which nothing is known (``pooled``):
+    kept until it learns more, left out of a pickle.
+    """
+
+    is_hop: Flags | None = None
+    by_suspect: Floats = field(default_factory=_floats)
+    pooled: float = 0.0
+
+    def __reduce__(self) -> tuple[type[HopLosses], tuple[()]]:
+        return HopLosses, ()
+
+
+@dataclass(slots=True)
 class HopBackground:
     """Packets sent and lost by suspect; only hops (``is_hop``) have any. ``learned``: seconds taken in."""
 
@@ -124,11 +153,13 @@ class HopBackground:
     sent: Floats = field(default_factory=_floats)
     lost: Floats = field(default_factory=_floats)
     learned: int = 0
+    kept: HopLosses = field(default_factory=HopLosses)
 
     def grow(self, size: int) -> None:
         """Makes room for suspects that are new."""
         more = size - len(self.sent)
         if more > 0:
+            self.kept = HopLosses()
             self.sent = np.concatenate([self.sent, np.zeros(more)])
             self.lost = np.concatenate([self.lost, np.zeros(more)])
 
@@ -138,25 +169,28 @@ class HopBackground:
         packets = self.prior_losses / self.prior_loss
         return float((self.prior_losses + self.lost.sum()) / (packets + self.sent.sum()))
 
-    def by_suspect(self, is_hop: Flags) -> Floats:
+    def losses(self, is_hop: Flags) -> HopLosses:
         """Loss of each hop; 0 for suspects that are no hops."""
-        losses, pooled = self.prior_losses, self.pooled
-        return np.where(is_hop, (losses + self.lost) / (losses / pooled + self.sent), 0.0)
+        if self.kept.is_hop is not is_hop:
+            losses, pooled = self.prior_losses, self.pooled
+            by_suspect = np.where(is_hop, (losses + self.lost) / (losses / pooled + self.sent), 0.0)
+            self.kept = HopLosses(is_hop, np.append(by_suspect, 0.0), pooled)
+        return self.kept
 
     def of_routes(self, table: RouteTable, routes: Ints) -> Floats:
         """Background loss of trains, by their route."""
-        hops = np.append(self.by_suspect(table.hop), 0.0)
-        return np.asarray(hops[table.members[routes]].sum(axis=1) + table.stray[routes] * self.pooled)
+        known = self.losses(table.hop)
+        return np.asarray(known.by_suspect[table.members[routes]].sum(axis=1) + table.stray[routes] * known.pooled)
 
     def expected(self, second: Second, table: RouteTable) -> float:
         """Packets that the background lets be lost of all trains of a second."""
         found = second.acquittal(table)
-        hops = self.by_suspect(table.hop)[: len(found.sent)]
-        return float(hops @ found.sent) + found.stray * self.pooled
+        known = self.losses(table.hop)
+        return float(known.by_suspect[: len(found.sent)] @ found.sent) + found.stray * known.pooled
 
     def learn(self, table: RouteTable, second: Second, ill: Flags) -> None:
         """Takes the trains of a second in that are not ``ill``."""
-        keep = 1.0 - 1.0 / MEMORY_S
+        keep, self.kept = 1.0 - 1.0 / MEMORY_S, HopLosses()
         self.sent *= keep
         self.lost *= keep
         self.learned += 1
@@ -166,10 +200,11 @@ class HopBackground:
         lossy = np.flatnonzero((second.lost > 0) & ~ill)
         if len(lossy):
             members, lost = table.members[second.route[lossy]], second.lost[lossy]
-            hops = np.append(self.by_suspect(is_hop), 0.0)[members]
+            hops = self.losses(is_hop).by_suspect[members]
             share = hops / np.maximum(hops.sum(axis=1), 1e-12)[:, None] * lost[:, None]
             flat = np.bincount((members + 1).ravel(), share.ravel(), size + 1)
             self.lost += np.where(is_hop, flat[1:], 0.0)
+            self.kept = HopLosses()
 
 
 @dataclass(slots=True)

@@ -20,11 +20,10 @@ from localization.likelihood import (
     fit,
     fit_best,
     fit_level,
-    gains,
     refine,
-    worth_trying,
 )
 from localization.samples import Gains, Pick, Sample
+from localization.weighing import gains, worth_trying
 
 RIVAL_NATS = 3.0
 FINALISTS = 8

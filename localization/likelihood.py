@@ -19,17 +19,14 @@ import numpy as np
 
 from localization.arrays import Floats, Ints
 from localization.modes import MOST_LOSS, freedom, misfit
-from localization.routes import sums_by_suspect
-from localization.samples import Gains, LastGains, Pick, Sample, crossing
+from localization.samples import Gains, Pick, Sample, crossing
+from localization.weighing import BACKGROUND_RANGE
 
 MOST_FAULTS = 32
 BACKGROUND_LOSSES = 20.0
 """How many lost packets the background learned before is worth when its level in the window is fitted."""
-BACKGROUND_RANGE = (0.5, 20.0)
 LEAST_STEP = 1.1
 """A level that is less far from what was taken for it stays: then one fault more changes nothing for other trains."""
-LARGE = 400_000
-"""Trains times suspects from which on suspects are ranked by every third mode; the best are fitted in all of them."""
 SUPPORT_NATS = 3.0
 TIE_NATS = 1e-6
 ROUNDS = 2
@@ -120,63 +117,6 @@ def echoed(counts: tuple[Floats, Floats], survives: Floats, fault: Losing) -> tu
     through = misfit(lost, survived, np.clip(1.0 - by_fault, 1e-12, MOST_LOSS))
     free = freedom(lost + survived) if fault.erratic else 0.0
     return np.asarray(by_fault), without - through - free + float(np.log(fault.hit))
-
-
-def worth_trying(sample: Sample, least: float) -> Ints:
-    """Suspects on which more than one pair, in more than one second (if there are several), lost packets, and which
-    these could speak against with ``least`` nats if nothing else explained any of them.
-    """
-    size, width = sample.against.shape[1], sample.members.shape[1]
-    flat = sample.members.ravel() + 1
-    several = np.ones(size, np.bool_)
-    for column in (sample.pair, sample.second)[: 2 if len(sample.against) > 1 else 1]:
-        keys = np.unique(np.repeat(column, width) * (size + 1) + flat) % (size + 1)
-        several &= np.bincount(keys, minlength=size + 1)[1:] > 1
-    said = sample.modes.say(sample.lost, sample.sent - sample.lost, sample.base * BACKGROUND_RANGE[0])
-    most = sums_by_suspect(sample.members, np.maximum(said, 0.0), size).max(axis=1, initial=0.0)
-    return np.flatnonzero(several & (most + np.maximum(sample.prior, 0.0) >= least))
-
-
-def gains(sample: Sample, p: Floats, tried: Ints) -> Gains:
-    """Gains of the suspects ``tried`` over what ``p`` explains already; the others have none.
-
-    Of suspects whose trains ``p`` explains as it did when these were tried last, what was found then still holds.
-    """
-    last = sample.index.last
-    if last is None or last.tried is not tried or last.modes is not sample.modes:
-        size = sample.against.shape[1]
-        found = Gains(
-            np.zeros(size), np.zeros((size, sample.modes.size), np.int64), np.zeros((size, sample.modes.size))
-        )
-        _weigh(sample, p, tried, found)
-    else:
-        found = Gains(last.found.best.copy(), last.found.since.copy(), last.found.by_mode.copy())
-        touched = np.zeros(len(found.best) + 1, np.bool_)
-        touched[sample.members[p != last.p]] = True
-        _weigh(sample, p, tried[touched[tried]], found)
-    if len(tried) > 1:
-        sample.index.last = LastGains(tried, sample.modes, p, found)
-    return Gains(found.best.copy(), found.since, found.by_mode)
-
-
-def _weigh(sample: Sample, p: Floats, tried: Ints, into: Gains) -> None:
-    """Gains of some suspects, from the lossy trains that cross them."""
-    seconds, size = sample.against.shape[:2]
-    place = np.zeros(size + 1, np.int64)
-    place[tried] = np.arange(1, len(tried) + 1)
-    places = place[sample.members]
-    rows = np.flatnonzero(places.any(axis=1))
-    flat = (sample.second[rows, None] * (len(tried) + 1) + places[rows]).ravel()
-    chosen = sample.modes.every(3 if sample.members.size > LARGE and len(tried) < size else 1)
-    said = sample.modes.only(chosen).say(sample.lost[rows], (sample.sent - sample.lost)[rows], p[rows])
-    each, into.by_mode[tried] = np.arange(len(tried)), -np.inf
-    for column, number in enumerate(np.flatnonzero(chosen).tolist() if len(tried) else ()):
-        spread = np.repeat(said[:, column], sample.members.shape[1])
-        total = np.bincount(flat, spread, seconds * (len(tried) + 1)).reshape(seconds, -1)[:, 1:]
-        suffix = (total + sample.against[:, tried, number])[::-1].cumsum(axis=0)[::-1]
-        first = suffix.argmax(axis=0)
-        into.since[tried, number], into.by_mode[tried, number] = first, suffix[first, each] + sample.modes.prior[number]
-    into.best[tried] = into.by_mode[tried].max(axis=1)
 
 
 def fit_best(sample: Sample, p: Floats, suspect: int, found: Gains) -> Pick:

@@ -12,6 +12,7 @@ import numpy as np
 
 from localization.cases import Ends
 from localization.history import Second
+from localization.routes import trains_of
 from localization.watch import FabricWatch
 
 LEAST_PACKETS = 20
@@ -61,15 +62,17 @@ class Usage:
 
     def packets(self, suspects: list[int]) -> dict[int, tuple[int, int]]:
         """Packets sent and lost by route over any of some suspects, by their numbers."""
-        table, found = self.watch.routes, dict[int, tuple[int, int]]()
-        for second in self.seconds:
-            crossing = [table.crossing(second.route, number) for number in suspects]
-            on = np.unique(np.concatenate(crossing)) if crossing else np.zeros(0, np.int64)
-            columns = zip(second.route[on].tolist(), second.sent[on].tolist(), second.lost[on].tolist(), strict=True)
-            for route, packets, gone in columns:
-                before = found.get(route, (0, 0))
-                found[route] = before[0] + packets, before[1] + gone
-        return found
+        table = self.watch.routes
+        crossing = [table.index.crossing(table.members, number) for number in suspects]
+        routes = np.unique(np.concatenate(crossing)) if crossing else np.zeros(0, np.int64)
+        trains = [(second, trains_of(second.route, routes)) for second in self.seconds] if len(routes) else []
+        if not trains:
+            return {}
+        place = np.searchsorted(routes, np.concatenate([second.route[on] for second, on in trains]))
+        flown = np.flatnonzero(np.bincount(place, minlength=len(routes)))
+        counts = [np.concatenate([getattr(second, column)[on] for second, on in trains]) for column in ("sent", "lost")]
+        sent, lost = (np.bincount(place, count, len(routes))[flown].astype(np.int64).tolist() for count in counts)
+        return dict(zip(routes[flown].tolist(), zip(sent, lost, strict=True), strict=True))
 
 
 def usage_since(watch: FabricWatch, since_us: int) -> Usage:

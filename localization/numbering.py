@@ -6,8 +6,9 @@ a dictionary of tuples takes. Numbers are given in the order of first use, so th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -56,24 +57,29 @@ class RouteNumbers:
     pairs: KeyNumbers = field(default_factory=KeyNumbers)
     routes: KeyNumbers = field(default_factory=KeyNumbers)
 
-    def of(self, src: Sequence[str], dst: Sequence[str], tags: Ints) -> tuple[Ints, Ints]:
+    def of(self, src: Sequence[Sequence[str]], dst: Sequence[Sequence[str]], tags: Ints) -> tuple[Ints, Ints]:
         """The route of each train, and the positions of the trains whose routes are new, in their order.
 
-        ``tags``: source port, or ``PORTS`` + the path's number.
+        ``src``, ``dst``: by message; ``tags``: source port, or ``PORTS`` + the path's number.
         """
         pairs, _ = self.pairs.of(numbers_of(self.ends, src) << 32 | numbers_of(self.ends, dst))
         return self.routes.of(pairs << 32 | tags)
 
     def tags_of(self, paths: Sequence[tuple[str, ...]]) -> Ints:
         """The tag of each path."""
-        return numbers_of(self.paths, paths) + PORTS
+        return numbers_of(self.paths, [paths]) + PORTS
 
 
-def numbers_of(known: dict[Known, int], names: Sequence[Known]) -> Ints:
-    """The number of each name, new ones in the order in which they come."""
-    found = list(map(known.get, names))
-    if None in found:
-        for name in names:
+def numbers_of(known: dict[Known, int], names: Sequence[Sequence[Known]]) -> Ints:
+    """The number of each name of some lists, new ones in the order in which they come."""
+    try:
+        return integers(map(known.__getitem__, chain.from_iterable(names)), names)
+    except KeyError:
+        for name in chain.from_iterable(names):
             known.setdefault(name, len(known))
-        found = list(map(known.get, names))
-    return np.array(found, np.int64)
+    return integers(map(known.__getitem__, chain.from_iterable(names)), names)
+
+
+def integers(values: Iterable[int], shape: Sequence[Sized]) -> Ints:
+    """An array of as many integers as some lists are long together."""
+    return np.fromiter(values, np.int64, sum(len(part) for part in shape))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
-from localization.numbering import RouteNumbers
+from localization.numbering import RouteNumbers, integers
 from localization.routing import distances, hashed_path
 from localization.suspects import PRIOR_NATS, SuspectTable, suspects_of_path
 from localization.topology import Topology
@@ -50,15 +50,27 @@ class RouteIndex:
     """Answers that follow from the table and are kept, since they are asked for again; a pickle leaves them out.
 
     ``crossed``: by suspect, how many routes were looked at, and those of them that cross it. ``order``, ``starts``:
-    routes by pair.
+    routes by pair. ``flown``: trains by route of the second that was counted last, ``total``: the same by suspect.
     """
 
     crossed: dict[int, tuple[int, Ints]] = field(default_factory=dict)
     order: Ints = field(default_factory=_ints)
     starts: Ints = field(default_factory=_ints)
+    flown: Ints = field(default_factory=_ints)
+    total: Floats = field(default_factory=_floats)
 
     def __reduce__(self) -> tuple[type[RouteIndex], tuple[()]]:
         return RouteIndex, ()
+
+    def trains_by_suspect(self, members: Ints, routes: Ints, size: int) -> Floats:
+        """How many trains on some routes cross each of ``size`` suspects. Most fly as they did the second before."""
+        flown = np.bincount(routes, minlength=len(members))
+        more = flown - np.append(self.flown, np.zeros(len(members) - len(self.flown), np.int64))
+        total = np.append(self.total, np.zeros(size - len(self.total)))
+        changed = np.flatnonzero(more)
+        total += sum_by_suspect(members[changed], more[changed].astype(np.float64), size)
+        self.flown, self.total = flown, total
+        return total
 
     def crossing(self, members: Ints, suspect: int) -> Ints:
         """Routes that cross a suspect, ascending."""
@@ -106,22 +118,22 @@ class RouteTable:
         """The route of each train of some messages, in their order; routes that are new are settled."""
         fabric_map = topology.fabric_map
         hashed = fabric_map is not None and fabric_map.ecmp.method == "hash"
-        src = [name for value in values for name in value.src]
-        dst = [name for value in values for name in value.dst]
         tags = [self._tags(value, hashed) for value in values]
-        found, new = self.numbers.of(src, dst, np.concatenate([_ints(), *tags]))
+        ends = [value.src for value in values], [value.dst for value in values]
+        found, new = self.numbers.of(*ends, np.concatenate([_ints(), *tags]))
         begins = np.cumsum([0, *(len(each) for each in tags)])
         for at, message in zip(new.tolist(), (np.searchsorted(begins, new, "right") - 1).tolist(), strict=True):
             value, row = values[message], at - int(begins[message])
             path = value.paths[value.path[row]] if value.path[row] >= 0 else None
-            self.routes.append((src[at], dst[at], path, value.sport[row] if path is None and hashed else 0))
+            port = value.sport[row] if path is None and hashed else 0
+            self.routes.append((value.src[row], value.dst[row], path, port))
         self._settle(topology)
         return found
 
     def _tags(self, value: PairWindows, hashed: bool) -> Ints:
-        path = np.array(value.path, np.int64)
+        path = integers(value.path, [value.path])
         tags = np.append(self.numbers.tags_of(value.paths), 0)[path]
-        return np.where(path < 0, np.array(value.sport, np.int64), tags) if hashed else tags
+        return np.where(path < 0, integers(value.sport, [value.sport]), tags) if hashed else tags
 
     def _settle(self, topology: Topology) -> None:
         """Works out the suspects of the routes that are new."""
@@ -204,7 +216,7 @@ class RouteTable:
         self.routes = [self.routes[number] for number in used.tolist()]
         self.numbers, self.index = RouteNumbers(), RouteIndex()
         tags = [sport if path is None else int(self.numbers.tags_of([path])[0]) for _, _, path, sport in self.routes]
-        self.numbers.of([r[0] for r in self.routes], [r[1] for r in self.routes], np.array(tags, np.int64))
+        self.numbers.of([[r[0] for r in self.routes]], [[r[1] for r in self.routes]], np.array(tags, np.int64))
         self.members, self.stray, self.ends = self.members[used], self.stray[used], self._ends(self.routes)
         self.pair_index = {}
         self.pair = np.array([self._pair(route) for route in self.routes], np.int64)

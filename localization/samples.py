@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from localization.arrays import Floats, Ints
 from localization.modes import Modes
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,14 @@ class LastGains:
     modes: Modes
     p: Floats
     found: Gains
+
+
+@dataclass(slots=True)
+class Said:
+    """What lossy trains say over what ``p`` explains of them, trains x modes."""
+
+    p: Floats
+    said: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +67,28 @@ class Pick:
 
 @dataclass(slots=True)
 class Rows:
-    """What is kept of one sample: lossy trains by suspect (``order``, ``starts``), worked out when first asked for, and
-    what ``gains`` (``last``) and ``fit`` (``fits``) found last.
+    """What is kept of one sample: lossy trains by suspect (``order``, ``starts``), and by suspect in each second
+    (``matrix``), worked out when first asked for; what ``gains`` (``last``) and ``fit`` (``fits``) found last; what
+    trains ``said`` last, by number of modes.
     """
 
     order: Ints | None = None
     starts: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     last: LastGains | None = None
     fits: dict[tuple[int, int, int], tuple[Floats, Pick]] = field(default_factory=dict)
+    said: dict[int, Said] = field(default_factory=dict)
+    matrix: csr_array | None = None
+
+    def cells(self, members: Ints, second: Ints, shape: tuple[int, int]) -> csr_array:
+        """The matrix of (second x suspects) x trains, 1 where a train crosses a suspect in a second."""
+        if self.matrix is None:
+            from scipy.sparse import csr_array as matrix_of  # slow to import, and most fabrics need none
+
+            rows, columns = np.nonzero(members >= 0)
+            cell = second[rows] * shape[1] + members[rows, columns]
+            size = shape[0] * shape[1], len(members)
+            self.matrix = matrix_of((np.ones(len(rows)), (cell, rows)), shape=size)
+        return self.matrix
 
     def of(self, members: Ints, suspect: int) -> Ints:
         """Rows of ``members`` that hold a suspect, ascending."""
@@ -79,12 +105,12 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Trains of a window. Of the L lossy ones: ``second``, ``members`` (L x width, -1 = none), ``route``, ``pair``,
-    ``sent``, ``lost``, ``base`` (background loss). Of those without a loss: ``against`` (seconds x suspects x
-    modes, nats). ``expected``: lost packets that the background predicts for all. ``prior``: nats per suspect.
-    ``echo``: gives, per lossy train, the chance that its replies cross a suspect; None: that of no train.
-    ``flown``: gives the number of trains on each of some routes from a second on. ``whole``: per suspect, the one that
-    is the same cable in both directions (itself, if it is no direction).
+    """Trains of a window. Of the L lossy ones: ``second``, ``members`` (L x width, -1 = none), ``route``, ``pair`` (any
+    numbers, best small ones), ``sent``, ``lost``, ``base`` (background loss). Of those without a loss: ``against``
+    (seconds x suspects x modes, nats). ``expected``: lost packets that the background predicts for all. ``prior``: nats
+    per suspect. ``echo``: gives, per lossy train, the chance that its replies cross a suspect; None: that of no train.
+    ``flown``: gives the number of trains on each of some of ``route`` from a second on. ``whole``: per suspect, the one
+    that is the same cable in both directions (itself, if it is no direction).
     """
 
     second: Ints

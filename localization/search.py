@@ -13,10 +13,10 @@ from localization.faults import Fault, crossing_of, same_trouble
 from localization.history import Second
 from localization.inference import Explanation, infer, merge_links
 from localization.modes import MODES
-from localization.routes import sums_by_suspect
 from localization.samples import Pick, Sample
 from localization.suspects import PRIOR_NATS, Suspect, component_of, whole_cables
 from localization.watch import HEAVY_LOSS, REVIEW_S, FabricWatch
+from localization.weighing import most_by_suspect
 from schemas.instants import SECOND_US
 
 SLOWEST_LOOK_S = 16
@@ -58,7 +58,7 @@ def sample_of(watch: FabricWatch) -> tuple[Sample, Ints]:
     sent = np.concatenate([part.sent for part in lossy]).astype(np.float64)
     lost = np.concatenate([part.lost for part in lossy]).astype(np.float64)
     base = np.concatenate([p for _, p, _ in parts])
-    members = watch.routes.members[route]
+    members, (routes, own_route) = watch.routes.members[route], np.unique(route, return_inverse=True)
     numbers = _worth_keeping(watch, members, lambda: modes.say(lost, sent - lost, base))
     own = np.full(len(watch.routes.suspects.all) + 1, -1, np.int64)
     own[numbers] = np.arange(len(numbers))
@@ -67,8 +67,8 @@ def sample_of(watch: FabricWatch) -> tuple[Sample, Ints]:
     sample = Sample(
         second=np.repeat(np.arange(len(lossy)), [len(part.route) for part in lossy]),
         members=own[members],
-        route=route,
-        pair=watch.routes.pair[route],
+        route=own_route,
+        pair=np.unique(watch.routes.pair[route], return_inverse=True)[1],
         sent=sent,
         lost=lost,
         base=base,
@@ -77,7 +77,7 @@ def sample_of(watch: FabricWatch) -> tuple[Sample, Ints]:
         prior=watch.routes.prior[numbers],
         modes=modes,
         echo=cache(lambda suspect: watch.echo_chances(route, names[int(numbers[suspect])])),
-        flown=lambda routes, since: flown(watch, since)[routes],
+        flown=lambda chosen, since: flown(watch, routes[chosen], since),
         whole=np.where(whole < 0, np.arange(len(numbers)), whole),
     )
     return sample, numbers
@@ -90,7 +90,7 @@ def _worth_keeping(watch: FabricWatch, members: Ints, say: Callable[[], Floats])
     size = len(watch.routes.suspects.all)
     if size <= MOST_SUSPECTS:
         return np.arange(size)
-    bound = sums_by_suspect(members, np.maximum(say(), 0.0), size).max(axis=1)
+    bound = most_by_suspect(members, say(), size)
     likely = np.argsort(-bound, kind="stable")[: MOST_SUSPECTS // 2]
     table = watch.routes.suspects
     wholes = whole_cables(watch.topology, table, likely.tolist())
@@ -119,10 +119,11 @@ def _lossy_of(watch: FabricWatch, second: Second, over: list[Fault]) -> tuple[Se
     return part.only(lossy), p[lossy], watch.background.expected(second, watch.routes) + more
 
 
-def flown(watch: FabricWatch, since: int) -> Ints:
-    """Trains by route from the window's second number ``since`` on."""
-    routes = [second.route for second in watch.window.seconds[since:]]
-    return np.bincount(np.concatenate(routes), minlength=len(watch.routes.routes))
+def flown(watch: FabricWatch, routes: Ints, since: int) -> Ints:
+    """Trains on each of some routes from the window's second number ``since`` on."""
+    parts = [second.route for second in watch.window.seconds[since:]]
+    ends = [np.searchsorted(part, routes, "right") - np.searchsorted(part, routes, "left") for part in parts]
+    return np.asarray(np.sum(ends, axis=0), np.int64)
 
 
 def tried_modes(watch: FabricWatch) -> Flags:
@@ -179,27 +180,44 @@ def _weigh_replies(watch: FabricWatch, picks: list[Pick], level: float) -> None:
     inner = [pick for pick in picks if names[pick.suspect].kind in ("direction", "link", "switch")]
     if not inner:
         return
-    size = len(watch.routes.routes)
+    size, table = len(watch.routes.routes), watch.routes
     back = [watch.crossed_back(np.arange(size), names[pick.suspect]) for pick in inner]
-    crosses, table = np.zeros(size, np.bool_), watch.routes
+    crosses = np.zeros(size, np.bool_)
     for pick in inner:
         crosses[table.index.crossing(table.members, pick.suspect)] = True
-    chance = np.where(crosses, 0.0, np.max(back, axis=0))
-    excess, exposed = np.zeros(size), np.zeros(size)
-    begin = min(pick.since for pick in inner)
-    for number, second in enumerate(watch.window.seconds[begin:], begin):
-        took = [
-            (way > 0.0) * pick.loss * pick.hit for pick, way in zip(inner, back, strict=True) if pick.since <= number
-        ]
-        taken = np.where(crosses, 0.0, np.max(took, axis=0))
-        some = taken[second.route] > 0.0
-        route, sent = second.route[some], second.sent[some]
-        base = level * watch.background.of_routes(watch.routes, route)
-        excess += np.bincount(route, second.lost[some] - sent * base, size)
-        exposed += np.bincount(route, sent * taken[route], size)
+    some = np.flatnonzero(~crosses & np.any([way > 0.0 for way in back], axis=0))
+    chance = np.max([way[some] for way in back], axis=0)
+    takes = [np.where(way[some] > 0.0, pick.loss * pick.hit, 0.0) for pick, way in zip(inner, back, strict=True)]
+    excess, exposed = _suffering(
+        watch, some, [(pick.since, take) for pick, take in zip(inner, takes, strict=True)], level
+    )
     enough = np.maximum(exposed, LEAST_EXPOSED)
     seen = np.clip(excess / enough, -1.0, 1.0)
     watch.echoes.weigh(float(seen.sum()), float((chance * exposed / enough).sum()))
+
+
+def _suffering(
+    watch: FabricWatch, routes: Ints, takes: list[tuple[int, Floats]], level: float
+) -> tuple[Floats, Floats]:
+    """Of some routes: packets lost beyond the background, and those that faults would take if all replies crossed them.
+
+    ``takes``: of each fault its first second, and the share that it would take, by route.
+    """
+    excess, exposed = np.zeros(len(routes)), np.zeros(len(routes))
+    base, own = (
+        level * watch.background.of_routes(watch.routes, routes),
+        np.full(len(watch.routes.routes), -1, np.int64),
+    )
+    own[routes], begins = np.arange(len(routes)), {since for since, _ in takes}
+    for number, second in enumerate(watch.window.seconds[min(begins) :], min(begins)):
+        if number in begins:
+            taken = np.append(np.max([take for since, take in takes if since <= number], axis=0), 0.0)
+        place = own[second.route]
+        hit = np.flatnonzero(taken[place] > 0.0)
+        place, sent = place[hit], second.sent[hit]
+        excess += np.bincount(place, second.lost[hit] - sent * base[place], len(routes))
+        exposed += np.bincount(place, sent * taken[place], len(routes))
+    return excess, exposed
 
 
 def _packets(watch: FabricWatch, pick: Pick) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from localization.evidence import EvidenceStore
 from localization.producers import is_starved
 from localization.suspects import Suspect
 from schemas.diagnosis import Evidence, IncidentKind, PassTest, TracePass
-from schemas.instants import SECOND_US
+from schemas.instants import SECOND_US, micros
 from schemas.telemetry import AgentHealth
 from skeleton.regularity import GAPS, LEARNED
 
@@ -263,11 +263,11 @@ def have_exited(store: EvidenceStore, endpoints: list[str]) -> bool:
 def _probes_only(store: EvidenceStore, t_us: int) -> list[Trouble]:
     """Endpoints without health messages that probed regularly and stopped, while most others go on."""
     silent: dict[str, list[str]] = {}
-    known = store.sources.known
-    for name in sorted(known):
+    known, before_us = store.sources.known, t_us - micros(PROBES_ONLY_S)
+    for name in sorted(name for name, source in known.items() if source.last_us <= before_us):
         source = known[name]
         quiet_s = (t_us - source.last_us) / SECOND_US
-        if source.windows >= 2 * LEARNED and quiet_s >= max(PROBES_ONLY_S, PROBES_ONLY_GAPS * source.gap_s):
+        if source.windows >= 2 * LEARNED and quiet_s >= PROBES_ONLY_GAPS * source.gap_s:
             silent.setdefault(_container(store, name), []).append(name)
     if sum(len(names) for names in silent.values()) > MOST * len(known):
         return []

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from math import log
 
 import numpy as np
@@ -21,6 +22,7 @@ from localization.faults import RECOVERY_NATS, Fault, crossing_of, explained_by,
 from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, TrainWindow
 from localization.modes import MODES
 from localization.muting import KEPT, Mutes
+from localization.numbering import integers
 from localization.parameters import LocalizationParameters
 from localization.routes import RouteTable, sums_by_suspect, trains_of
 from localization.suspects import Suspect
@@ -162,8 +164,8 @@ class FabricWatch:
         """The trains that came, as a second of the window."""
         values, self.open = self.open, []
         route = self.routes.number(values, self.topology)
-        sent = np.array([count for value in values for count in value.sent], np.int64)
-        lost = np.array([count for value in values for count in value.lost], np.int64)
+        sent = integers(chain.from_iterable(value.sent for value in values), [value.sent for value in values])
+        lost = integers(chain.from_iterable(value.lost for value in values), [value.lost for value in values])
         order = np.argsort(route, kind="stable")
         self.echoes.prepare(self.topology, self.routes.routes)
         second = Second(t_us, route[order], sent[order], lost[order])
@@ -172,9 +174,16 @@ class FabricWatch:
 
     def _follow(self, second: Second) -> list[bool]:
         """Adds a second's evidence of recovery of the active faults; which of them are over with it."""
-        parts = [(fault, second.only(crossing_of(fault, second, self.routes))) for fault in self.active()]
-        known = [(fault, part, self.explained(part, self.faults)) for fault, part in parts]
-        return [follow(fault, part, p, self.parameters.quiet_s) for fault, part, p in known]
+        active = self.active()
+        if not active:
+            return []
+        crossing = [crossing_of(fault, second, self.routes) for fault in active]
+        every = np.unique(np.concatenate(crossing))
+        p = self.explained(second.only(every), self.faults)
+        known = [
+            (fault, second.only(on), p[np.searchsorted(every, on)]) for fault, on in zip(active, crossing, strict=True)
+        ]
+        return [follow(fault, part, own, self.parameters.quiet_s) for fault, part, own in known]
 
     def mute(self, endpoints: Iterable[str], since_us: int, until_us: int) -> None:
         """Leaves trains of endpoints out, also those already taken; faults that little else speaks for are dropped."""
@@ -226,13 +235,22 @@ class FabricWatch:
         return self.echoes.chances(self.topology, self.routes.routes, routes, suspect)
 
     def _add_scores(self, second: Second) -> None:
-        size, lossy = len(self.score), second.only(second.lost > 0)
-        gain = second.acquittal(self.routes).of_all(size)
-        if len(lossy.route):
-            members, p = self.routes.members[lossy.route], self.explained(lossy, self.faults)
+        lossy = second.only(np.flatnonzero(second.lost))
+        members = self.routes.members[lossy.route]
+        met = np.unique(members)
+        met = met[met >= 0]
+        suspects = np.union1d(self._suspected(), met)
+        gain = second.acquittal(self.routes).of(suspects)
+        if len(met):
+            p = self.explained(lossy, self.faults)
             said = MODES.say(lossy.lost.astype(np.float64), (lossy.sent - lossy.lost).astype(np.float64), p)
-            gain += sums_by_suspect(members, said, size)
-        self.score = np.maximum(0.0, self.score + gain)
+            own = np.where(members < 0, -1, np.searchsorted(met, members))
+            gain[np.searchsorted(suspects, met)] += sums_by_suspect(own, said, len(met))
+        self.score[suspects] = np.maximum(0.0, self.score[suspects] + gain)
+
+    def _suspected(self) -> Ints:
+        """The suspects that anything speaks against; the score of all others is 0."""
+        return np.flatnonzero(self.score.any(axis=1))
 
     def _learn(self) -> None:
         if len(self.window.seconds) <= LAG_S:
@@ -246,7 +264,8 @@ class FabricWatch:
         """Trains that are not to be learned from: on suspects with a case against them, or explained by a fault."""
         wary = {self.routes.suspects.index[fault.suspect] for fault in self.faults if fault.covers(second)}
         if self.warm:
-            wary.update(np.flatnonzero(self.score.max(axis=1, initial=0.0) >= self.penalty / 2.0).tolist())
+            some = self._suspected()
+            wary.update(some[self.score[some].max(axis=1, initial=0.0) >= self.penalty / 2.0].tolist())
         ill = np.zeros(len(second.route), np.bool_)
         for suspect in sorted(wary):
             ill[self.routes.crossing(second.route, suspect)] = True
@@ -284,9 +303,11 @@ class FabricWatch:
         """Nats of the suspect that most speaks against, its prior included."""
         if not len(self.score):
             return 0.0
-        worth = self.score + MODES.prior
+        some = self._suspected()
+        worth = self.score[some] + MODES.prior
         seen = worth if self.warm else worth[:, MODES.at_least(HEAVY_LOSS)]
-        return float((seen.max(axis=1) + self.routes.prior).max())
+        most = (seen.max(axis=1, initial=-np.inf) + self.routes.prior[some]).max(initial=-np.inf)
+        return max(float(most), float(self.routes.prior.max()))
 
     def _compact(self) -> None:
         used = np.flatnonzero(self.window.uses(len(self.routes.routes)))

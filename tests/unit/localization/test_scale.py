@@ -13,13 +13,14 @@ from localization import search
 from localization.evidence import EvidenceStore, new_evidence
 from localization.history import acquittal_of
 from localization.inference import infer
-from localization.likelihood import explained, gains, worth_trying
+from localization.likelihood import explained
 from localization.modes import MODES
 from localization.numbering import KeyNumbers
 from localization.parameters import LocalizationParameters
 from localization.routes import trains_of
 from localization.samples import Sample
 from localization.search import look
+from localization.weighing import gains, worth_trying
 from schemas.diagnosis import PairWindows
 from schemas.instants import SECOND_US
 from schemas.maps import EndpointMap, FabricEndpoints
