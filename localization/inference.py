@@ -58,7 +58,7 @@ def infer(sample: Sample, penalty: float, rank: Rank) -> Explanation:
         others, other_level, other_worth = _collect(sample, (penalty, set()), rank, tried, (first, first_worth))
         if other_worth > worth:
             picks, level = others, other_level
-    picks = [with_rivals(sample, picks, number, (level, tried)) for number in range(len(picks))]
+    picks = [with_rivals(sample, picks, number, (level, tried, penalty)) for number in range(len(picks))]
     p = explained(sample, picks, level)
     found = gains(sample, p, np.arange(sample.against.shape[1]))
     runner_up = _runner_up(sample, found, p, {pick.suspect for pick in picks})
@@ -76,7 +76,7 @@ def _collect(
     level = fit_level(sample, picks, 1.0)
     while len(picks) < MOST_FAULTS:
         p = explained(sample, picks, level)
-        found = gains(sample, p, tried)
+        found = gains(sample, p, tried, penalty)
         pick = _best(sample, found, p, (penalty, barred | {pick.suspect for pick in picks}), rank)
         if pick is None:
             break
@@ -182,12 +182,17 @@ def _worth(sample: Sample, others: list[Pick], own: list[Pick], level: float) ->
     return total
 
 
-def with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[float, Ints]) -> Pick:
-    """The pick with the suspects that would explain nearly as much in its place."""
-    level, tried = known
+def with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[float, Ints, float]) -> Pick:
+    """The pick with the suspects that would explain nearly as much in its place.
+
+    ``known``: level of the background, suspects to be tried, penalty.
+    """
+    level, tried, penalty = known
     pick = picks[number]
     p = explained(sample, picks[:number] + picks[number + 1 :], level)
-    found = gains(sample, p, tried)
+    found = gains(sample, p, tried, penalty)
+    if np.count_nonzero(found.best + sample.prior >= penalty) < FINALISTS:
+        found = gains(sample, p, tried)
     near = np.argsort(-(found.best + sample.prior), kind="stable")[:FINALISTS].tolist()
     near = [suspect for suspect in near if sample.whole[suspect] != sample.whole[pick.suspect]]
     others = [each for suspect in near if _stands(sample, each := fit_best(sample, p, suspect, found))]

@@ -19,7 +19,7 @@ import numpy as np
 
 from localization.arrays import Floats, Ints
 from localization.modes import MOST_LOSS, freedom, misfit
-from localization.samples import Gains, Pick, Sample, crossing
+from localization.samples import Echoed, Gains, Pick, Sample, crossing
 from localization.weighing import BACKGROUND_RANGE
 
 MOST_FAULTS = 32
@@ -57,30 +57,54 @@ def explained(sample: Sample, picks: list[Pick], level: float) -> Floats:
     A train whose replies may cross the fault loses by it to the degree that this fits it better; over a link that loses
     both ways it may lose twice.
     """
-    survives = 1.0 - np.where(sample.base < 0.5, np.minimum(sample.base * level, 0.5), sample.base)
+    survives = left_by_background(sample, level)
     for pick in picks:
-        on = crossing(sample, pick.suspect, pick.since)
-        own = crossing(sample, pick.suspect, pick.since - EDGE_S, None if pick.erratic else pick.since)
-        survives[on] *= 1.0 - pick.loss
-        _survive_echo(sample, survives, pick, own)
-        survives[own] = 1.0 - sample.lost[own] / sample.sent[own] * MOST_LOSS
+        add_loss(sample, survives, pick)
+    return loss_of(survives)
+
+
+def left_by_background(sample: Sample, level: float) -> Floats:
+    """Share of each lossy train that survives the background."""
+    return np.asarray(1.0 - np.where(sample.base < 0.5, np.minimum(sample.base * level, 0.5), sample.base))
+
+
+def loss_of(survives: Floats) -> Floats:
+    """Loss where a share survives."""
     return np.asarray(np.clip(1.0 - survives, 1e-12, MOST_LOSS))
+
+
+def add_loss(sample: Sample, survives: Floats, pick: Pick) -> None:
+    """Lets a share survive the pick as well, in place."""
+    on = crossing(sample, pick.suspect, pick.since)
+    own = crossing(sample, pick.suspect, pick.since - EDGE_S, None if pick.erratic else pick.since)
+    survives[on] *= 1.0 - pick.loss
+    _survive_echo(sample, survives, pick, own)
+    survives[own] = 1.0 - sample.lost[own] / sample.sent[own] * MOST_LOSS
 
 
 def _survive_echo(sample: Sample, survives: Floats, pick: Pick, own: Ints) -> None:
     """Adds the pick's share in what routes lose that only their replies may lead over it."""
-    echo = sample.echo(pick.suspect)
-    if echo is None:
+    known = _echoed_rows(sample, pick, own)
+    if known is None:
         return
-    some = (echo > 0.0) & (sample.second >= pick.since - EDGE_S)
-    some[own] = False
-    late = np.flatnonzero(some)
+    late, route, chance = known
     lost, before = sample.lost[late], survives[late]
     by_fault, nats = echoed((lost, sample.sent[late] - lost), before, pick)
-    chance = np.minimum(echo[late], MOST_LOSS)
-    of_route = np.bincount(sample.route[late], nats)[sample.route[late]]
-    odds = chance / (1.0 - chance) * np.exp(np.clip(of_route, -50.0, 50.0))
+    odds = chance * np.exp(np.clip(np.bincount(route, nats)[route], -50.0, 50.0))
     survives[late] = before + odds / (1.0 + odds) * (by_fault - before)
+
+
+def _echoed_rows(sample: Sample, pick: Pick, own: Ints) -> Echoed | None:
+    """The trains that may have met the pick by their replies only, since shortly before its onset; None: no train."""
+    key, echo = (pick.suspect, pick.since, pick.erratic), sample.echo(pick.suspect)
+    if echo is not None and key not in sample.index.echoed:
+        some = (echo > 0.0) & (sample.second >= pick.since - EDGE_S)
+        some[own] = False
+        late = np.flatnonzero(some)
+        chance = np.minimum(echo[late], MOST_LOSS)
+        route = np.unique(sample.route[late], return_inverse=True)[1]
+        sample.index.echoed[key] = Echoed(late, route, chance / (1.0 - chance))
+    return None if echo is None else sample.index.echoed[key]
 
 
 def echo_gain(sample: Sample, p: Floats, pick: Pick) -> Floats:
@@ -145,9 +169,9 @@ def _fit(sample: Sample, p: Floats, suspect: int, since: int) -> Pick:
     lost, sent = sample.lost[on], sample.sent[on]
     said = sample.modes.say(lost, sent - lost, p[on])
     total = said.sum(axis=0) + sample.against[since:, suspect].sum(axis=0) + sample.modes.prior
-    pair, pairs = sample.pair[on], len(np.unique(sample.pair[on]))
-    size = int(sample.pair.max(initial=-1)) + 1
-    seconds = len(np.unique(sample.second[on]))
+    pair, size = sample.pair[on], int(sample.pair.max(initial=-1)) + 1
+    pairs = int(np.count_nonzero(np.bincount(pair)))
+    seconds = int(np.count_nonzero(np.bincount(sample.second[on])))
     before = _edge_gain(sample, p, suspect, since)
     best: list[Pick] = []
     for at in sample.modes.best(total):
@@ -180,9 +204,17 @@ def fit_level(sample: Sample, picks: list[Pick], level: float) -> float:
 
 def refine(sample: Sample, picks: list[Pick], level: float) -> tuple[list[Pick], float]:
     """All picks fitted anew, each given the others, and the background's level."""
+    before: tuple[list[Pick], float] | None = None
     for _ in range(ROUNDS):
         level = fit_level(sample, picks, level)
+        if before == (picks, level):
+            break  # nothing has changed, so nothing would
+        before = picks[:], level
+        survives = left_by_background(sample, level)
         for number, pick in enumerate(picks):
-            others = explained(sample, picks[:number] + picks[number + 1 :], level)
-            picks[number] = replace(fit(sample, others, pick.suspect, pick.since), rivals=pick.rivals)
+            others = survives.copy()
+            for other in picks[number + 1 :]:
+                add_loss(sample, others, other)
+            picks[number] = replace(fit(sample, loss_of(others), pick.suspect, pick.since), rivals=pick.rivals)
+            add_loss(sample, survives, picks[number])
     return picks, level

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from localization.arrays import Floats, Ints
+from localization.arrays import Flags, Floats, Ints
 from localization.modes import Modes
 
 if TYPE_CHECKING:
@@ -24,22 +24,22 @@ class Gains:
     by_mode: Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LastGains:
-    """What the suspects ``tried`` gained over what ``p`` explained."""
+    """What is known of the gains of the suspects ``tried`` over what ``p`` explains, in the modes at ``columns``.
+
+    ``said``: what each lossy train says, trains x columns, nats. ``bound``: by suspect, what it gains at most; that is
+    what it gains (``found``) unless it is ``stale`` (of one more than there are suspects).
+    """
 
     tried: Ints
     modes: Modes
-    p: Floats
-    found: Gains
-
-
-@dataclass(slots=True)
-class Said:
-    """What lossy trains say over what ``p`` explains of them, trains x modes."""
-
+    columns: Ints
     p: Floats
     said: Floats
+    found: Gains
+    bound: Floats
+    stale: Flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,27 @@ class Pick:
         return self.hit < 1.0
 
 
+class Echoed(NamedTuple):
+    """Lossy trains whose replies may cross a suspect: rows, their routes (numbered anew), and the odds that they do."""
+
+    row: Ints
+    route: Ints
+    odds: Floats
+
+
 @dataclass(slots=True)
 class Rows:
     """What is kept of one sample: lossy trains by suspect (``order``, ``starts``), and by suspect in each second
-    (``matrix``), worked out when first asked for; what ``gains`` (``last``) and ``fit`` (``fits``) found last; what
-    trains ``said`` last, by number of modes.
+    (``matrix``), worked out when first asked for; what ``gains`` (``last``) and ``fit`` (``fits``) found last; and rows
+    that were asked for (``crossed``, ``echoed``).
     """
 
     order: Ints | None = None
     starts: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     last: LastGains | None = None
     fits: dict[tuple[int, int, int], tuple[Floats, Pick]] = field(default_factory=dict)
-    said: dict[int, Said] = field(default_factory=dict)
+    crossed: dict[tuple[int, int, int | None], Ints] = field(default_factory=dict)
+    echoed: dict[tuple[int, int, bool], Echoed] = field(default_factory=dict)
     matrix: csr_array | None = None
 
     def cells(self, members: Ints, second: Ints, shape: tuple[int, int]) -> csr_array:
@@ -132,6 +141,10 @@ class Sample:
 
 def crossing(sample: Sample, suspect: int, since: int, until: int | None = None) -> Ints:
     """The lossy trains that cross a suspect from a second on (until another one), ascending."""
-    rows = sample.index.of(sample.members, suspect)
-    second = sample.second[rows]
-    return rows[(second >= since) if until is None else (second >= since) & (second < until)]
+    known = sample.index.crossed.get((suspect, since, until))
+    if known is None:
+        rows = sample.index.of(sample.members, suspect)
+        second = sample.second[rows]
+        known = rows[(second >= since) if until is None else (second >= since) & (second < until)]
+        sample.index.crossed[suspect, since, until] = known
+    return known

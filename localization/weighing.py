@@ -5,21 +5,26 @@ of lossy trains are products of a sparse matrix (suspects in each second x lossy
 what trains without a loss say is added second by second, from the last to the first.
 
 Nothing is worked out twice: what a train says is kept until something else is explained of it, what a suspect gains
-until that holds for one of its trains. Cost: modes x (suspects of all trains to be looked at + seconds x suspects).
+until that holds for one of its trains. What it can gain at most is what it gained before and what its trains say more
+since then; while that is too little it is not looked at. Cost: modes x (suspects of the trains to be looked at +
+seconds x suspects).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from localization.arrays import Flags, Floats, Ints
-from localization.samples import Gains, LastGains, Said, Sample
+from localization.arrays import Floats, Ints
+from localization.routes import sum_by_suspect
+from localization.samples import Gains, LastGains, Sample
 
 BACKGROUND_RANGE = (0.5, 20.0)
 LARGE = 400_000
 """Trains times suspects from which on suspects are ranked by every third mode; the best are fitted in all of them."""
 AT_ONCE = 1024
-"""Suspects that are looked at together: their sums stay in the cache of the processor."""
+"""Suspects that are looked at together, so that memory is bounded."""
+SLACK = 1e-5
+"""Nats by which a bound may be wrong for rounding."""
 
 
 def worth_trying(sample: Sample, least: float) -> Ints:
@@ -43,55 +48,101 @@ def most_by_suspect(members: Ints, said: Floats, size: int) -> Floats:
     from scipy.sparse import csr_array  # see ``samples.Rows.cells``
 
     rows, columns = np.nonzero(members >= 0)
-    shape = size, len(members)
-    crossed = csr_array((np.ones(len(rows)), (members[rows, columns], rows)), shape=shape)
-    return np.asarray((crossed @ np.maximum(said, 0.0)).max(axis=1, initial=0.0), np.float64)
+    crossed = members[rows, columns]
+    met = np.flatnonzero(np.bincount(crossed, minlength=size))
+    own = np.zeros(size, np.int64)
+    own[met] = np.arange(len(met))
+    matrix = csr_array((np.ones(len(rows)), (own[crossed], rows)), shape=(len(met), len(members)))
+    most = np.zeros(size)
+    most[met] = (matrix @ np.maximum(said, 0.0)).max(axis=1, initial=0.0)
+    return most
 
 
-def gains(sample: Sample, p: Floats, tried: Ints) -> Gains:
+def gains(sample: Sample, p: Floats, tried: Ints, least: float = -np.inf) -> Gains:
     """Gains of the suspects ``tried`` over what ``p`` explains already; the others have none.
 
-    Of suspects whose trains ``p`` explains as it did when these were tried last, what was found then still holds.
+    Of suspects whose trains ``p`` explains as it did when these were tried last, what was found then still holds. Of
+    those that can't be worth ``least`` nats, prior included, only that is known: they have some gain that is too small.
     ``since`` and ``by_mode`` of the result hold until the next call.
     """
     last, size = sample.index.last, sample.against.shape[1]
+    if len(tried) == 1:
+        found = no_gains(size, sample.modes.size)
+        _weigh_one(sample, p, int(tried[0]), found)
+        return found
     if last is None or last.tried is not tried or last.modes is not sample.modes:
-        found = Gains(
-            np.zeros(size), np.zeros((size, sample.modes.size), np.int64), np.zeros((size, sample.modes.size))
-        )
-        _weigh(sample, p, tried, found)
+        last = sample.index.last = _begin(sample, p, tried)
     else:
-        found, touched = last.found, np.zeros(size + 1, np.bool_)
-        touched[sample.members[p != last.p]] = True
-        _weigh(sample, p, tried[touched[tried]], found)
-    if len(tried) > 1:
-        sample.index.last = LastGains(tried, sample.modes, p, found)
-    return Gains(found.best.copy(), found.since, found.by_mode)
+        _follow(sample, p, last)
+    wanted = tried[last.stale[tried] & (last.bound[tried] + sample.prior[tried] >= least - SLACK)]
+    _weigh(sample, last, wanted)
+    return Gains(last.bound.copy(), last.found.since, last.found.by_mode)
 
 
-def _weigh(sample: Sample, p: Floats, tried: Ints, into: Gains) -> None:
-    """Gains of some suspects, from the lossy trains that cross them."""
+def no_gains(size: int, modes: int) -> Gains:
+    """Of suspects that were not tried."""
+    return Gains(np.zeros(size), np.zeros((size, modes), np.int64), np.zeros((size, modes)))
+
+
+def _begin(sample: Sample, p: Floats, tried: Ints) -> LastGains:
+    """What is known before anything was weighed: any gain is possible."""
     size = sample.against.shape[1]
     chosen = sample.modes.every(3 if sample.members.size > LARGE and len(tried) < size else 1)
-    into.by_mode[tried] = -np.inf
-    said = _said(sample, p, chosen) if len(tried) else np.zeros((0, 0))
-    for low in range(0, len(tried), AT_ONCE):
-        some, columns = tried[low : low + AT_ONCE], np.flatnonzero(chosen)
-        best, first = _best_begin(sample, said, some, columns)
-        into.by_mode[np.ix_(some, columns)] = best + sample.modes.prior[columns]
-        into.since[np.ix_(some, columns)] = first
-    into.best[tried] = into.by_mode[tried].max(axis=1)
+    bound, stale = np.zeros(size), np.zeros(size + 1, np.bool_)
+    bound[tried], stale[tried] = np.inf, True
+    said = sample.modes.only(chosen).say(sample.lost, sample.sent - sample.lost, p)
+    found = no_gains(size, sample.modes.size)
+    return LastGains(tried, sample.modes, np.flatnonzero(chosen), p, said, found, bound, stale)
 
 
-def _best_begin(sample: Sample, said: Floats, tried: Ints, columns: Ints) -> tuple[Floats, Ints]:
-    """The greatest sum over the seconds from one on to the last, and the first such second, suspects x modes."""
+def _follow(sample: Sample, p: Floats, last: LastGains) -> None:
+    """Something else is explained now: what suspects can have gained by it at most is what their trains say more."""
+    changed = np.flatnonzero(p != last.p)
+    lost, sent, members = sample.lost[changed], sample.sent[changed], sample.members[changed]
+    chosen = np.isin(np.arange(sample.modes.size), last.columns)
+    said = sample.modes.only(chosen).say(lost, sent - lost, p[changed])
+    more = np.maximum((said - last.said[changed]).max(axis=1, initial=0.0), 0.0)
+    last.said[changed], last.p = said, p
+    last.bound += sum_by_suspect(members, more, len(last.bound))
+    last.stale[members] = True
+    last.stale[-1] = False
+
+
+def _weigh(sample: Sample, last: LastGains, tried: Ints) -> None:
+    """Gains of some suspects, from the lossy trains that cross them."""
     seconds, size = sample.against.shape[:2]
     cells = sample.index.cells(sample.members, sample.second, (seconds, size))
-    wanted = (np.arange(seconds)[:, None] * size + tried).ravel()
-    sums = (cells[wanted] @ said).reshape(seconds, len(tried), len(columns))
+    last.found.by_mode[tried] = -np.inf
+    for low in range(0, len(tried), AT_ONCE):
+        some, columns = tried[low : low + AT_ONCE], last.columns
+        wanted = (np.arange(seconds)[:, None] * size + some).ravel()
+        sums = (cells[wanted] @ last.said).reshape(seconds, len(some), len(columns))
+        best, first = _best_begin(sample, sums, some, columns)
+        last.found.by_mode[np.ix_(some, columns)] = best + sample.modes.prior[columns]
+        last.found.since[np.ix_(some, columns)] = first
+    last.bound[tried] = last.found.by_mode[tried].max(axis=1)
+    last.stale[tried] = False
+
+
+def _weigh_one(sample: Sample, p: Floats, suspect: int, into: Gains) -> None:
+    """The same of one suspect, in all modes."""
+    rows = sample.index.of(sample.members, suspect)
+    said = sample.modes.say(sample.lost[rows], (sample.sent - sample.lost)[rows], p[rows])
+    by_mode = [np.bincount(sample.second[rows], column, len(sample.against)) for column in said.T]
+    sums = np.asarray(np.stack(by_mode, axis=1)[:, None], np.float64)
+    best, first = _best_begin(sample, sums, np.array([suspect]), np.arange(sample.modes.size))
+    into.by_mode[suspect], into.since[suspect] = best[0] + sample.modes.prior, first[0]
+    into.best[suspect] = into.by_mode[suspect].max()
+
+
+def _best_begin(sample: Sample, sums: Floats, tried: Ints, columns: Ints) -> tuple[Floats, Ints]:
+    """The greatest sum over the seconds from one on to the last, and the first such second, suspects x modes.
+
+    ``sums``: of what lossy trains say, seconds x suspects x modes.
+    """
     total, best = np.zeros(sums.shape[1:]), np.full(sums.shape[1:], -np.inf)
     first = np.zeros(sums.shape[1:], np.int64)
-    for second in range(seconds - 1, -1, -1):
+    for second in range(len(sums) - 1, -1, -1):
         clean = sample.against[second, tried]
         sums[second] += clean if len(columns) == clean.shape[1] else clean[:, columns]
         total += sums[second]
@@ -99,17 +150,3 @@ def _best_begin(sample: Sample, said: Floats, tried: Ints, columns: Ints) -> tup
         np.copyto(best, total, where=better)
         np.copyto(first, second, where=better)
     return best, first
-
-
-def _said(sample: Sample, p: Floats, chosen: Flags) -> Floats:
-    """What each lossy train says over ``p``, trains x chosen modes; kept of trains that are explained as before."""
-    modes, known = sample.modes.only(chosen), sample.index.said.get(int(chosen.sum()))
-    if known is None:
-        said = modes.say(sample.lost, sample.sent - sample.lost, p)
-        sample.index.said[int(chosen.sum())] = Said(p, said)
-        return said
-    changed = np.flatnonzero(p != known.p)
-    lost, sent = sample.lost[changed], sample.sent[changed]
-    known.said[changed] = modes.say(lost, sent - lost, p[changed])
-    known.p = p
-    return known.said

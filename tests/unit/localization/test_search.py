@@ -103,11 +103,11 @@ def test_a_rival_has_to_stand_on_more_than_one_pair_like_whom_it_rivals() -> Non
     members = np.where(one[:, None], np.array([0, 3]), plain.members)
     sample = replace_sample(plain, members=members, lost=np.where(one, 150.0, plain.lost))
     weak = Pick(0, 0, float(MODES.loss[0]), 1.0, 0, gain=20.0, support=10.0, pairs=10, seconds=20)
-    assert with_rivals(sample, [weak], 0, (1.0, np.arange(4))).rivals == ()
+    assert with_rivals(sample, [weak], 0, (1.0, np.arange(4), 12.0)).rivals == ()
     two = one | (sample.route == sample.route[~one][0])
     members = np.where(two[:, None], np.array([0, 3]), plain.members)
     sample = replace_sample(sample, members=members, lost=np.where(two, 150.0, plain.lost))
-    assert [rival for rival, _ in with_rivals(sample, [weak], 0, (1.0, np.arange(4))).rivals] == [3]
+    assert [rival for rival, _ in with_rivals(sample, [weak], 0, (1.0, np.arange(4), 12.0)).rivals] == [3]
 
 
 def test_a_known_fault_yields_only_to_one_that_explains_most_of_it() -> None:
