@@ -69,8 +69,9 @@ def _unexplained(scene: Scene, component: str) -> float:
     known = [pair for pair in scene.pairs if paths.get(pair)]
     if not known:
         return 0.0
-    parts = [{suspect_of(scene.topology, part) for part in scene.parts_of(pair, paths[pair])} for pair in known]
-    others = [pair for pair, each in zip(known, parts, strict=True) if blamed not in each]
+    parts = {pair: scene.parts_of(pair, paths[pair]) for pair in known}
+    alike = {part for part in set().union(*parts.values()) if suspect_of(scene.topology, part) == blamed}
+    others = [pair for pair in known if alike.isdisjoint(parts[pair])]
     return sum(not _may_come_back(scene, pair, blamed) for pair in others) / len(known)
 
 

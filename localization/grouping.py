@@ -23,7 +23,7 @@ from localization.routes import sums_by_suspect
 from localization.samples import Sample
 from localization.scene import Scene
 from localization.search import rank, related
-from localization.suspects import Suspect, component_of, whole_cables
+from localization.suspects import Suspect, component_of
 from localization.watch import HEAVY_LOSS
 from schemas.diagnosis import Anomaly
 from schemas.ids import content_id
@@ -261,7 +261,7 @@ def common_parts(
         modes=SLOW,
         echo=lambda _: None,
         flown=lambda routes, _: np.zeros(len(routes), np.int64),
-        whole=np.array(whole_cables(store.topology, table.suspects, range(size)), np.int64),
+        whole=table.whole_cables(store.topology, np.arange(size)),
     )
     chance = log(len(np.unique(sample.members)))
     found = infer(sample, chance + GROUP_NATS, lambda suspect: rank(store.watch, suspect))

@@ -14,7 +14,7 @@ import numpy as np
 from localization.arrays import Flags, Floats, Ints
 from localization.numbering import RouteNumbers, integers
 from localization.routing import distances, hashed_path
-from localization.suspects import PRIOR_NATS, SuspectTable, suspects_of_path
+from localization.suspects import PRIOR_NATS, SuspectTable, suspects_of_path, whole_cables
 from localization.topology import Topology
 from schemas.diagnosis import PairWindows
 
@@ -51,6 +51,7 @@ class RouteIndex:
 
     ``crossed``: by suspect, how many routes were looked at, and those of them that cross it. ``order``, ``starts``:
     routes by pair. ``flown``: trains by route of the second that was counted last, ``total``: the same by suspect.
+    ``wholes``: see ``RouteTable.whole_cables``, of directions.
     """
 
     crossed: dict[int, tuple[int, Ints]] = field(default_factory=dict)
@@ -58,6 +59,7 @@ class RouteIndex:
     starts: Ints = field(default_factory=_ints)
     flown: Ints = field(default_factory=_ints)
     total: Floats = field(default_factory=_floats)
+    wholes: dict[int, int] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[type[RouteIndex], tuple[()]]:
         return RouteIndex, ()
@@ -197,6 +199,14 @@ class RouteTable:
         self.members, self.pair, self.stray, self.ends = _no_members(), _ints(), _ints(), _no_ends()
         self.hop, self.prior = _flags(), _floats()
         self._settle(topology)
+
+    def whole_cables(self, topology: Topology, numbers: Ints) -> Ints:
+        """Of some suspects the one that is the same cable both ways: itself, unless it is a direction of one."""
+        known, listed = self.index.wholes, numbers.tolist()
+        new = [number for number in listed if number not in known and self.suspects.all[number].kind == "direction"]
+        found = dict(zip(new, whole_cables(topology, self.suspects, new), strict=True))
+        known.update((number, whole) for number, whole in found.items() if whole != number)
+        return np.array([known.get(number, number) for number in listed], np.int64)
 
     def of_ends(self, names: set[str]) -> Ints:
         """Routes that begin or end at one of some endpoints, ascending."""

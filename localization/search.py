@@ -14,7 +14,7 @@ from localization.history import Second
 from localization.inference import Explanation, infer, merge_links
 from localization.modes import MODES
 from localization.samples import Pick, Sample
-from localization.suspects import PRIOR_NATS, Suspect, component_of, whole_cables
+from localization.suspects import PRIOR_NATS, Suspect, component_of
 from localization.watch import HEAVY_LOSS, REVIEW_S, FabricWatch
 from localization.weighing import most_by_suspect
 from schemas.instants import SECOND_US
@@ -62,7 +62,7 @@ def sample_of(watch: FabricWatch) -> tuple[Sample, Ints]:
     numbers = _worth_keeping(watch, members, lambda: modes.say(lost, sent - lost, base))
     own = np.full(len(watch.routes.suspects.all) + 1, -1, np.int64)
     own[numbers] = np.arange(len(numbers))
-    whole = own[whole_cables(watch.topology, watch.routes.suspects, numbers.tolist())]
+    whole = own[watch.routes.whole_cables(watch.topology, numbers)]
     names = watch.routes.suspects.all
     sample = Sample(
         second=np.repeat(np.arange(len(lossy)), [len(part.route) for part in lossy]),
@@ -92,10 +92,9 @@ def _worth_keeping(watch: FabricWatch, members: Ints, say: Callable[[], Floats])
         return np.arange(size)
     bound = most_by_suspect(members, say(), size)
     likely = np.argsort(-bound, kind="stable")[: MOST_SUSPECTS // 2]
-    table = watch.routes.suspects
-    wholes = whole_cables(watch.topology, table, likely.tolist())
-    known = [table.index[fault.suspect] for fault in watch.active()]
-    return np.unique(np.concatenate([likely, np.array([*wholes, *known], np.int64)]))
+    wholes = watch.routes.whole_cables(watch.topology, likely)
+    known = [watch.routes.suspects.index[fault.suspect] for fault in watch.active()]
+    return np.unique(np.concatenate([likely, wholes, np.array(known, np.int64)]))
 
 
 def _renamed(pick: Pick, numbers: Ints) -> Pick:

@@ -41,10 +41,8 @@ def _is_alike(scene: Scene, fault: Fault, switch: str) -> bool:
     own, whole = table.suspects.index.get(fault.suspect), table.suspects.index.get(Suspect("switch", switch))
     if own is None or whole is None:
         return False
-    usage = usage_since(scene.store.watch, fault.since_us + EDGE_US)
-    mine = usage.packets([own])
-    others = [packets for route, packets in usage.packets([whole]).items() if route not in mine]
-    return sum(lost for _, lost in others) >= DEAD * sum(sent for sent, _ in others)
+    sent, lost = usage_since(scene.store.watch, fault.since_us + EDGE_US).total(whole, without=own)
+    return lost >= DEAD * sent
 
 
 def fell_silent(scene: Scene, switch: str) -> Stream | None:

@@ -103,7 +103,7 @@ def _follow(sample: Sample, p: Floats, last: LastGains) -> None:
     said = sample.modes.only(chosen).say(lost, sent - lost, p[changed])
     more = np.maximum((said - last.said[changed]).max(axis=1, initial=0.0), 0.0)
     last.said[changed], last.p = said, p
-    last.bound += sum_by_suspect(members, more, len(last.bound))
+    last.bound[last.tried] += sum_by_suspect(members, more, len(last.bound))[last.tried]
     last.stale[members] = True
     last.stale[-1] = False
 
