@@ -24,7 +24,8 @@ from localization.modes import MODES
 from localization.muting import KEPT, Mutes
 from localization.numbering import integers
 from localization.parameters import LocalizationParameters
-from localization.routes import RouteTable, sums_by_suspect, trains_of
+from localization.routes import RouteTable, trains_of
+from localization.scores import add_second, most_evidence, suspected
 from localization.suspects import Suspect
 from localization.topology import Topology
 from schemas.diagnosis import PairWindows
@@ -150,7 +151,7 @@ class FabricWatch:
         self.mutes.hush(second, self.routes.routes)
         self.seconds += 1
         self._grow()
-        self._add_scores(second)
+        self._add_score(second)
         self._learn()
         ended = self._follow(second)
         horizon = t_us - self.window.length * SECOND_US
@@ -234,23 +235,8 @@ class FabricWatch:
         """Per route the chance that its replies cross a suspect."""
         return self.echoes.chances(self.topology, self.routes.routes, routes, suspect)
 
-    def _add_scores(self, second: Second) -> None:
-        lossy = second.only(np.flatnonzero(second.lost))
-        members = self.routes.members[lossy.route]
-        met = np.unique(members)
-        met = met[met >= 0]
-        suspects = np.union1d(self._suspected(), met)
-        gain = second.acquittal(self.routes).of(suspects)
-        if len(met):
-            p = self.explained(lossy, self.faults)
-            said = MODES.say(lossy.lost.astype(np.float64), (lossy.sent - lossy.lost).astype(np.float64), p)
-            own = np.where(members < 0, -1, np.searchsorted(met, members))
-            gain[np.searchsorted(suspects, met)] += sums_by_suspect(own, said, len(met))
-        self.score[suspects] = np.maximum(0.0, self.score[suspects] + gain)
-
-    def _suspected(self) -> Ints:
-        """The suspects that anything speaks against; the score of all others is 0."""
-        return np.flatnonzero(self.score.any(axis=1))
+    def _add_score(self, second: Second) -> None:
+        add_second(self.score, second, self.routes, lambda lossy: self.explained(lossy, self.faults))
 
     def _learn(self) -> None:
         if len(self.window.seconds) <= LAG_S:
@@ -264,7 +250,7 @@ class FabricWatch:
         """Trains that are not to be learned from: on suspects with a case against them, or explained by a fault."""
         wary = {self.routes.suspects.index[fault.suspect] for fault in self.faults if fault.covers(second)}
         if self.warm:
-            some = self._suspected()
+            some = suspected(self.score)
             wary.update(some[self.score[some].max(axis=1, initial=0.0) >= self.penalty / 2.0].tolist())
         ill = np.zeros(len(second.route), np.bool_)
         for suspect in sorted(wary):
@@ -280,7 +266,7 @@ class FabricWatch:
         """Judges the window by the background that is known now; what the guess before it said does not count."""
         self.score = np.zeros_like(self.score)
         for second in self.window.seconds:
-            self._add_scores(second)
+            self._add_score(second)
 
     def is_due(self, t_us: int) -> bool:
         """Whether a suspect has gathered so much evidence that a search is worth its cost.
@@ -301,13 +287,7 @@ class FabricWatch:
 
     def most_evidence(self) -> float:
         """Nats of the suspect that most speaks against, its prior included."""
-        if not len(self.score):
-            return 0.0
-        some = self._suspected()
-        worth = self.score[some] + MODES.prior
-        seen = worth if self.warm else worth[:, MODES.at_least(HEAVY_LOSS)]
-        most = (seen.max(axis=1, initial=-np.inf) + self.routes.prior[some]).max(initial=-np.inf)
-        return max(float(most), float(self.routes.prior.max()))
+        return most_evidence(self.score, self.routes.prior, 0.0 if self.warm else HEAVY_LOSS)
 
     def _compact(self) -> None:
         used = np.flatnonzero(self.window.uses(len(self.routes.routes)))
