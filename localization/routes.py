@@ -13,8 +13,9 @@ import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.numbering import RouteNumbers, integers
+from localization.placing import Placing
 from localization.routing import distances, hashed_path
-from localization.suspects import PRIOR_NATS, SuspectTable, suspects_of_path, whole_cables
+from localization.suspects import PRIOR_NATS, SuspectTable, whole_cables
 from localization.topology import Topology
 from schemas.diagnosis import PairWindows
 
@@ -153,11 +154,9 @@ class RouteTable:
     def _place(self, topology: Topology, numbers: Ints) -> None:
         """Works out what some routes cross."""
         routes = [self.routes[number] for number in numbers.tolist()]
-        paths = [self.path(topology, route) for route in routes]
-        rows = [
-            [self.suspects.number(suspect) for suspect in suspects_of_path(topology, src, dst, path)]
-            for (src, dst, _, _), path in zip(routes, paths, strict=True)
-        ]
+        paths = [self.path(topology, route) if route[2] is None else route[2] for route in routes]
+        placing = Placing(topology, self.suspects)
+        rows = [placing.row(src, dst, path) for (src, dst, _, _), path in zip(routes, paths, strict=True)]
         self._describe(topology)
         width = max(1, *(len(row) for row in rows))
         if width > self.members.shape[1]:

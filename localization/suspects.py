@@ -59,15 +59,16 @@ def suspects_of_path(topology: Topology, src: str, dst: str, path: tuple[str, ..
     """
     if topology.has_left(src) or topology.has_left(dst):
         return []
-    found = _ends(topology, src) + _ends(topology, dst)
+    found = suspects_of_end(topology, src) + suspects_of_end(topology, dst)
     if path is None:
-        found += _access_only(topology, src, dst)
+        found += access_only(topology, src, dst)
     else:
-        found += _walk(topology, topology.node_of(src) or _first_node(topology, path), path)
+        found += _walk(topology, topology.node_of(src) or first_node(topology, path), path)
     return list(dict.fromkeys(found))
 
 
-def _ends(topology: Topology, endpoint: str) -> list[Suspect]:
+def suspects_of_end(topology: Topology, endpoint: str) -> list[Suspect]:
+    """The RNIC of an endpoint, and its host, if that has several."""
     node, host = topology.node_of(endpoint), topology.host_of(endpoint)
     if node is None or host is None:
         return [Suspect("rnic", endpoint)]
@@ -75,7 +76,7 @@ def _ends(topology: Topology, endpoint: str) -> list[Suspect]:
     return [Suspect("rnic", node), *([Suspect("host", host)] if several else [])]
 
 
-def _access_only(topology: Topology, src: str, dst: str) -> list[Suspect]:
+def access_only(topology: Topology, src: str, dst: str) -> list[Suspect]:
     """A path that nobody knows still leaves by one access link and arrives by another."""
     found: list[Suspect] = []
     for endpoint, outwards in ((src, True), (dst, False)):
@@ -86,7 +87,7 @@ def _access_only(topology: Topology, src: str, dst: str) -> list[Suspect]:
     return found
 
 
-def _first_node(topology: Topology, path: tuple[str, ...]) -> str | None:
+def first_node(topology: Topology, path: tuple[str, ...]) -> str | None:
     """Where a path begins when no endpoint map says so: at the RNIC of its first link."""
     cable = topology.cables.get(path[0]) if path else None
     ends = [node for node in (cable.node_a, cable.node_b) if topology.is_rnic(node)] if cable else []
@@ -97,15 +98,18 @@ def _walk(topology: Topology, start: str | None, path: tuple[str, ...]) -> list[
     found: list[Suspect] = []
     node = start
     for link in path:
-        cable = topology.cables.get(link)
-        after = cable.far_end(node) if cable and node else None
-        if cable is None or node is None or after is None:
-            found.append(Suspect("link", link))
-            node = None
-            continue
-        found += _cross(topology, cable, node, after)
-        node = after
+        met, node = suspects_of_link(topology, link, node)
+        found += met
     return found
+
+
+def suspects_of_link(topology: Topology, link: str, node: str | None) -> tuple[list[Suspect], str | None]:
+    """What a train meets that enters a link at a node, and the node that it comes to; None: not known."""
+    cable = topology.cables.get(link)
+    after = cable.far_end(node) if cable and node else None
+    if cable is None or node is None or after is None:
+        return [Suspect("link", link)], None
+    return _cross(topology, cable, node, after), after
 
 
 def _cross(topology: Topology, cable: Cable, node: str, after: str) -> list[Suspect]:

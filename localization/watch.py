@@ -126,9 +126,8 @@ class FabricWatch:
         self.routes.move(self.topology, routes)
         self._recount(parts, 1.0)
         self.echoes.move(self.topology, self.routes.routes, endpoints, routes)
-        self._grow()
         for members in (before, self.routes.members[routes]):
-            self.score[members[members >= 0]] = 0.0
+            self.score[members[(members >= 0) & (members < len(self.score))]] = 0.0
         self._drop_uncrossed()
 
     def _recount(self, parts: list[tuple[Second, Second]], sign: float) -> None:

@@ -17,9 +17,11 @@ from localization.likelihood import explained
 from localization.modes import MODES
 from localization.numbering import KeyNumbers
 from localization.parameters import LocalizationParameters
+from localization.placing import Placing
 from localization.routes import trains_of
 from localization.samples import Sample
 from localization.search import look
+from localization.suspects import SuspectTable, suspects_of_path
 from localization.weighing import gains, worth_trying
 from schemas.diagnosis import PairWindows
 from schemas.instants import SECOND_US
@@ -145,3 +147,17 @@ def test_the_fault_is_found_among_the_few_suspects_that_can_be_looked_at(monkeyp
     assert len(found[0]) == 1
     assert found[0][0][0].name == "u-0-0-0"
     assert [each[:2] for each in found[0]] == [each[:2] for each in found[1]]
+
+
+def test_routes_placed_together_cross_what_each_crosses_by_itself() -> None:
+    table, topology = store_of(2).watch.routes, store_of(2).topology
+    many, one = Placing(topology, SuspectTable()), SuspectTable()
+    stranger = ("nobody", table.routes[0][1], table.routes[0][2], 0)
+    unknown = (table.routes[0][0], table.routes[0][1], ("no-such-link", "u-0-0-0"), 0)
+    untraced = (*table.routes[0][:2], None, 0)
+    for src, dst, path, _ in [*table.routes, stranger, unknown, untraced]:
+        alone = [one.number(suspect) for suspect in suspects_of_path(topology, src, dst, path)]
+        assert many.row(src, dst, path) == alone
+    assert many.table.all == one.all
+    topology.left["gone"] = BEGIN_US
+    assert many.row("gone", "nobody", None) == []
