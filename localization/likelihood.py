@@ -204,13 +204,13 @@ def fit_level(sample: Sample, picks: list[Pick], level: float) -> float:
 
 def refine(sample: Sample, picks: list[Pick], level: float) -> tuple[list[Pick], float]:
     """All picks fitted anew, each given the others, and the background's level."""
-    before: tuple[list[Pick], float] | None = None
+    before: tuple[list[tuple[int, float, float, int]], float] | None = None
     for _ in range(ROUNDS):
         level = fit_level(sample, picks, level)
-        if before == (picks, level):
-            break  # nothing has changed, so nothing would
-        before = picks[:], level
-        survives = left_by_background(sample, level)
+        taken = [(pick.suspect, pick.loss, pick.hit, pick.since) for pick in picks]
+        if before == (taken, level):
+            break  # all take the same of each other's trains as before: each would be fitted as it was
+        before, survives = (taken, level), left_by_background(sample, level)
         for number, pick in enumerate(picks):
             others = survives.copy()
             for other in picks[number + 1 :]:
