@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from localization.heaps import Heap
 from localization.scene import Scene
 from localization.signatures import ACTION_OF_ISSUE, CLASS_OF_COMPONENT
@@ -9,7 +11,8 @@ from schemas.diagnosis import ISSUE_CLASSES, Action, ComponentClass, IncidentKin
 from schemas.instants import SECOND_US
 
 PARTIAL_LOSS = 0.5
-PART = 0.75
+TOTAL = 0.97
+PART, MOST_TURNS = 0.75, 2
 STEADY_US = 6 * SECOND_US
 SLOW_STEADY_US = 25 * SECOND_US
 SURE, LIKELY = 0.9, 0.5
@@ -30,15 +33,33 @@ def action_of(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None], awai
     if placed and awaited and slow:
         why = "flow tables from after the onset are due; they tell the host from its virtual switch and settings"
         return Action(kind="none", target=None, why=why)
+    link = _cut_link(scene, heap, issue)
+    if link is not None:
+        why = f"nothing passes {link}, whichever end is at fault: no job on {component} until both are seen to"
+        return Action(kind="quarantine", target=link, why=why)
     return action_for(kind, component, issue, _fibre(scene, heap))
 
 
+def _cut_link(scene: Scene, heap: Heap, issue: IssueId | None) -> str | None:
+    """The only link of an RNIC that gets nothing through, where trains alone speak: the fault may lie at either end."""
+    kind, _, name = heap.clues[0].component.partition(":")
+    cables = scene.topology.neighbours.get(name, []) if kind == "rnic" else []
+    total = all(f.loss >= TOTAL for f in scene.store.watch.faults if f.suspect in scene.case.faults)
+    if issue is not None or not heap.sources <= {"underlay"} or not scene.case.faults or not total or len(cables) != 1:
+        return None
+    return f"link:{cables[0].link}"
+
+
 def hits_a_part(scene: Scene, component: str) -> bool:
-    """Whether only some RNICs of a host are ill: those behind a PCIe switch, not all that share its software."""
-    host = component.partition(":")[2]
+    """Whether only some of a host's RNICs are ill, neighbours on the bus: those behind a PCIe switch, not all alike.
+
+    An RNIC that nobody probes may be ill as well; ill ones between others that are well share no PCIe switch.
+    """
+    cards = scene.looked_at(component.partition(":")[2])
     nodes = {scene.topology.node_of(endpoint) for endpoint in scene.endpoints()}
-    own = scene.topology.rnics_of.get(host, set())
-    return len(nodes & own) <= PART * len(own)
+    ill = [card in nodes for card in cards]
+    turns = sum(one != other for one, other in pairwise(ill))
+    return turns <= MOST_TURNS and sum(ill) <= PART * len(cards)
 
 
 def _fibre(scene: Scene, heap: Heap) -> str | None:

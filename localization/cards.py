@@ -18,6 +18,7 @@ EARLY_US = 5 * SECOND_US
 WAIT_US = 2 * SECOND_US
 LATELY_US = 120 * SECOND_US
 SETTLED_US = 10 * SECOND_US
+SLOW_US = 25 * SECOND_US
 SHARE = 0.5
 
 
@@ -112,6 +113,17 @@ def what_is_left(scene: Scene, node: str) -> IssueId | None:
         event.device in around and event.t_us >= scene.onset_us - BEFORE_US for event in scene.store.events
     )
     return None if complained or "device-events" not in scene.store.seen_topics else "bond_error"
+
+
+def slow_for_no_other_reason(scene: Scene, node: str) -> bool:
+    """Whether a card is slow while others of its host are not: its firmware is left once both tables have agreed.
+
+    Settings, GPUDirect and the virtual switch belong to all cards of a host.
+    """
+    long = scene.t_us - scene.onset_us >= SLOW_US
+    nodes = {scene.topology.node_of(endpoint) for endpoint in scene.endpoints()}
+    well = [card for card in scene.looked_at(node.rpartition("/")[0]) if card not in nodes]
+    return long and scene.case.is_slow() and not scene.case.faults and bool(well)
 
 
 def _gids_known(scene: Scene, node: str) -> bool:

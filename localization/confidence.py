@@ -8,7 +8,7 @@ confidence = p x (1 - lapse) x (1 - young) x (1 - 0.3 unexplained), where
   health), from two, from three. Independent kinds seldom mislead in the same direction;
   a host all of whose cards are slow may owe it to its software or settings, which places can't tell apart, and what
   only trains say of a card may be its cable or the port at the other end, even where their pattern or the silence of
-  all devices suggests a reason;
+  all devices suggests a reason; losses that are hardly more than a blame needs may be chance;
 - young: ``YOUNG`` at the onset, falling with ``AGE_S``: what two seconds show may look different after ten;
 - unexplained: share of the case's ill pairs that do not depend on the component, nor do their replies.
 
@@ -31,6 +31,7 @@ YOUNG, AGE_S = 0.15, 5.0
 LESS = 0.3
 HOST_LAPSE = 0.4
 CARD_LAPSE = 0.2
+FAINT_LAPSE, FAINT_NATS = 0.3, 5.0
 
 
 def weigh(heaps: list[Heap], other_nats: float) -> list[float]:
@@ -51,6 +52,8 @@ def reliability(scene: Scene, heap: Heap, component: str) -> float:
 def doubts(scene: Scene, heap: Heap, component: str) -> tuple[float, tuple[str, ...]]:
     """How often evidence like the heap's misleads, and who it is then, if that is known."""
     kind, _, name = suspect_of(scene.topology, component).partition(":")
+    if heap.sources <= {"underlay"} and _is_faint(scene):
+        return FAINT_LAPSE, ()
     if heap.sources <= {"underlay"} and kind == "rnic" and scene.case.faults:
         cables = scene.topology.neighbours.get(name, [])
         far = [f"port:{cable.port_of(cable.far_end(name) or name)}" for cable in cables if len(cables) == 1]
@@ -58,6 +61,12 @@ def doubts(scene: Scene, heap: Heap, component: str) -> tuple[float, tuple[str, 
     if heap.sources <= {"underlay"} and kind == "host" and scene.case.is_slow() and not hits_a_part(scene, component):
         return HOST_LAPSE, (f"config:{name}", f"vswitch:{name}")
     return LAPSES[min(len(heap.sources), len(LAPSES)) - 1], ()
+
+
+def _is_faint(scene: Scene) -> bool:
+    """Whether the losses are hardly more than a blame needs: the background scatters more than any model of it says."""
+    gains = [fault.gain for fault in scene.store.watch.faults if fault.suspect in scene.case.faults]
+    return bool(gains) and max(gains) - scene.store.watch.penalty < FAINT_NATS
 
 
 def _unexplained(scene: Scene, component: str) -> float:

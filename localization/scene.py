@@ -59,6 +59,12 @@ class Scene:
                     found[pair].add(path)
         return {pair: sorted(found[pair]) for pair in sorted(found)}
 
+    def looked_at(self, host: str) -> list[str]:
+        """RNICs of a host that have probed since the onset, in the order of their names, which is that of the bus."""
+        own, known = self.topology.rnics_of.get(host, set()), self.store.sources.known
+        heard = {self.topology.node_of(name) for name, source in known.items() if source.last_us > self.onset_us}
+        return sorted(heard & own, key=lambda node: (len(node), node))  # type: ignore[arg-type]
+
     def own_parts(self, endpoint: str) -> list[str]:
         """Component ids at an endpoint's end, from the outside in."""
         found = self.topology.endpoints.get(endpoint)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from localization.actions import action_of, class_of
+from localization.cards import slow_for_no_other_reason
 from localization.cases import Clue, Outcome, ends_of
 from localization.confidence import doubts, reliability, weigh
 from localization.heaps import Heap, heap_up, name_of
@@ -74,6 +75,7 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
     if not heaps or heaps[0].nats < LEAST_NATS or _share_of_kind(heaps, shares) < LEAST_SCORE:
         return _undecided(outcomes, candidates, (evidence, trace), awaited)
     (component, issue), kind = named[0][0], heaps[0].clues[0].kind
+    issue = issue or _left(scene, component, trace)
     return Verdict(
         kind=kind,
         issue=issue,
@@ -86,6 +88,14 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
         action=action_of(scene, heaps[0], (component, issue), awaited),
         awaited=awaited,
     )
+
+
+def _left(scene: Scene, component: str, trace: tuple[TracePass, ...]) -> IssueId | None:
+    """The issue of a slow card that is left when flow tables, queues and its neighbours have been looked at."""
+    kind, _, node = component.partition(":")
+    agree = any(each.pass_ == "boundary" and each.verdict == "clean" for each in trace)
+    firmware = kind == "rnic" and agree and not scene.deep and slow_for_no_other_reason(scene, node)
+    return "rnic_firmware_unresponsive" if firmware else None
 
 
 def _candidates(scene: Scene, heaps: list[Heap], named: list[tuple[str, float]]) -> tuple[Candidate, ...]:
