@@ -24,6 +24,7 @@ Route = tuple[str, str, tuple[str, ...] | None, int]
 UNSEEN_HOPS = 2
 """Links assumed between the leaves of a path that is not known."""
 MOST_ASKED = 256
+FEW = 32
 
 
 def _no_members() -> Ints:
@@ -234,6 +235,17 @@ class RouteTable:
     def crossing(self, routes: Ints, suspect: int) -> Ints:
         """Positions in ``routes`` (ascending) of those that cross a suspect."""
         return trains_of(routes, self.index.crossing(self.members, suspect))
+
+    def crosses_any(self, routes: Ints, suspects: list[int]) -> Flags:
+        """Which of ``routes`` (ascending) cross any of some suspects. Of many, each route is looked at once."""
+        found = np.zeros(len(routes), np.bool_)
+        if len(suspects) > FEW:
+            wanted = np.zeros(len(self.suspects.all) + 1, np.bool_)  # the last one for -1, no suspect
+            wanted[suspects] = True
+            return np.asarray(wanted[self.members].any(axis=1), np.bool_)[routes]
+        for suspect in suspects:
+            found[self.crossing(routes, suspect)] = True
+        return found
 
     def of_pair(self, src: str, dst: str) -> Ints:
         """The routes between two endpoints, in both directions, ascending."""

@@ -251,9 +251,7 @@ class FabricWatch:
         if self.warm:
             some = suspected(self.score)
             wary.update(some[self.score[some].max(axis=1, initial=0.0) >= self.penalty / 2.0].tolist())
-        ill = np.zeros(len(second.route), np.bool_)
-        for suspect in sorted(wary):
-            ill[self.routes.crossing(second.route, suspect)] = True
+        ill = self.routes.crosses_any(second.route, sorted(wary))
         if self.faults:
             some = np.flatnonzero(self.touched(second, self.faults))
             part = second.only(some)

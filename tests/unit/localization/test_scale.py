@@ -18,7 +18,7 @@ from localization.modes import MODES
 from localization.numbering import KeyNumbers
 from localization.parameters import LocalizationParameters
 from localization.placing import Placing
-from localization.routes import trains_of
+from localization.routes import FEW, trains_of
 from localization.samples import Sample
 from localization.search import look
 from localization.suspects import SuspectTable, suspects_of_path
@@ -161,3 +161,13 @@ def test_routes_placed_together_cross_what_each_crosses_by_itself() -> None:
     assert many.table.all == one.all
     topology.left["gone"] = BEGIN_US
     assert many.row("gone", "nobody", None) == []
+
+
+@pytest.mark.parametrize("count", [0, 1, FEW, FEW + 1, 60])
+def test_what_crosses_any_of_many_suspects_is_what_crosses_one_of_them(count: int) -> None:
+    watch = store_of(2).watch
+    route, suspects = watch.window.seconds[-1].route, list(range(count))
+    assert suspects[-1:] < [len(watch.routes.suspects.all)]
+    slow = [any(suspect in watch.routes.members[each] for suspect in suspects) for each in route.tolist()]
+    assert watch.routes.crosses_any(route, suspects).tolist() == slow
+    assert any(slow) == (count > 0)
