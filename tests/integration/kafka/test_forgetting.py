@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def test_forgotten_jobs_are_gone_from_the_changelog_and_a_kill_changes_nothing(
     broker: str, tmp_path: Path, recording: Path
 ) -> None:
     settings = Settings(
-        kafka=kafka_settings(broker, partitions=2),
+        kafka=kafka_settings(broker, partitions=2, prefix=f"forgetting-{secrets.token_hex(4)}-"),
         worker=WorkerSettings(data_dir=str(tmp_path / "data"), checkpoint_s=5.0),
         parameters=Parameters(jobs=JobParameters(ended_s=60)),
     )
@@ -67,7 +68,7 @@ def test_forgotten_jobs_are_gone_from_the_changelog_and_a_kill_changes_nothing(
             running.start(skeletonhunter("work"))
             done["killed"] = {}
         if "read" not in done and at_s >= READ_AT_S:
-            done["read"] = changelog(broker)
+            done["read"] = changelog(broker, settings.kafka.prefix)
 
     with Recording(recording) as opened:
         request = ReplayRequest(opened, settings, speed=40.0, broker=broker)
@@ -80,15 +81,15 @@ def test_forgotten_jobs_are_gone_from_the_changelog_and_a_kill_changes_nothing(
     assert {b"part/j0", b"part/j4"} <= parts.keys() - alive, "there were such rows, and they were deleted"
 
 
-def changelog(broker: str) -> dict[bytes, bytes | None]:
-    """The newest row of each name in the changelogs; None: deleted."""
+def changelog(broker: str, prefix: str) -> dict[bytes, bytes | None]:
+    """The newest row of each name in the changelogs of workers with a prefix; None: deleted."""
     consumer = Consumer({"bootstrap.servers": broker, "group.id": "reads-changelog", "enable.auto.commit": False})
     try:
         about_topics = consumer.list_topics(timeout=10).topics
         places = [
             TopicPartition(name, number, OFFSET_BEGINNING)
             for name, topic in about_topics.items()
-            if name.endswith("-state-changelog")
+            if name.startswith(prefix) and name.endswith("-state-changelog")
             for number in topic.partitions
         ]
         consumer.assign(places)
