@@ -79,7 +79,8 @@ def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]
         if whole[0].startswith("rnic:") and not slow:
             known = [key for key in known if _explains_loss(piles[key])]
         if whole[0].startswith("link:"):
-            known = [key for key in known if key[0].startswith("config:") or slow or _warns(piles[key])]
+            speaks = _is_found_beyond if slow else _warns
+            known = [key for key in known if key[0].startswith("config:") or speaks(piles[key])]
         if not known or not location:
             continue
         best = max(known, key=lambda key: sum(clue.nats for clue in piles[key]))
@@ -93,6 +94,11 @@ def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]
 def _explains_loss(clues: list[Clue]) -> bool:
     """Whether software or settings that are found wrong lose packets: only a broken chain does, the rest slows down."""
     return any(clue.layer == "overlay" for clue in clues)
+
+
+def _is_found_beyond(clues: list[Clue]) -> bool:
+    """Whether another layer has something against it: what the place of a deep queue leaves over says nothing new."""
+    return sum(clue.nats for clue in clues if clue.layer != "underlay") >= PART_NATS
 
 
 def _warns(clues: list[Clue]) -> bool:

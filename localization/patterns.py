@@ -32,6 +32,7 @@ LEAST_FLOWS = 2
 LONE_NATS = 2.5
 """Less than a verdict needs."""
 LEFT = "nothing passes it, though the card answers, has its address, and no port is said to be down"
+UNSEEN = "it loses an even share, and the checksum errors of the card at its end are not collected"
 """Why a reason is given that nothing speaks for but that all others are ruled out."""
 
 
@@ -54,7 +55,7 @@ def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
         flapping: IssueId = "rnic_port_flapping" if on_access else "switch_port_flapping"
         return flapping, f"it lost nearly all or next to nothing, and turned {turns} times in {len(shares)} s"
     if _corrupts_unseen(scene, fault):
-        return "crc_error", "it loses an even share, and the checksum errors of the card at its end are not collected"
+        return "crc_error", UNSEEN
     return None, "its losses are spread evenly, which says nothing of the reason"
 
 

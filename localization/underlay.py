@@ -17,7 +17,15 @@ from localization.heaps import suspect_of
 from localization.likelihood import SUPPORT_NATS
 from localization.links import LinkUse, usage_since
 from localization.passages import reply_ports
-from localization.patterns import LEFT, corrupting_instead, corrupting_links, ends_of_lone_flow, fault_link, issue_of
+from localization.patterns import (
+    LEFT,
+    UNSEEN,
+    corrupting_instead,
+    corrupting_links,
+    ends_of_lone_flow,
+    fault_link,
+    issue_of,
+)
 from localization.queues import QueueTest
 from localization.scene import Scene, listing
 from localization.suspects import PRIOR_NATS, Suspect, component_of, egress_ports, words_of
@@ -138,7 +146,7 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
             nats, issue, shape = nats - ERRORS_NATS, None, elsewhere
         tests.append(PassTest(test="shape", result=issue or "no issue", detail=shape))
         _blame(scene, outcome, fault.suspect, (nats, text), issue)
-        if issue == "crc_error":
+        if issue == "crc_error" and shape != UNSEEN:
             link = f"link:{fault_link(scene, fault)}"
             outcome.clues.append(Clue(link, COUNTED_NATS, "network_fault", issue, "underlay", shape, "counters"))
         if issue == "bond_error" and shape != LEFT:

@@ -111,14 +111,14 @@ def _candidates(scene: Scene, heaps: list[Heap], named: list[tuple[str, float]])
 
 
 def _is_slow(scene: Scene) -> bool:
-    """Whether packets are late rather than lost: nobody takes any, or few of one pair, and most ill pairs are slow."""
+    """Whether packets are late, not lost: few are lost, of one pair or of slow ones only; most ill pairs are slow."""
     blamed = [fault for fault in scene.store.watch.faults if fault.suspect in scene.case.faults]
     if not blamed:
         return not scene.case.faults
     members = scene.case.members()
     slow = {ends_of(anomaly) for anomaly in members if anomaly.symptom == "high_latency"}
     lossy = {ends_of(anomaly) for anomaly in scene.case.anomalies.values() if anomaly.symptom != "high_latency"}
-    light = all(fault.loss < HEAVY_LOSS for fault in blamed) and len(lossy) <= 1
+    light = all(fault.loss < HEAVY_LOSS for fault in blamed) and (len(lossy) <= 1 or lossy <= slow)
     return light and len(slow) > SLOW_SHARE * len(slow | lossy)
 
 

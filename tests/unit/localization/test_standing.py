@@ -70,13 +70,18 @@ def test_the_reason_of_a_fault_stands_once_trains_cross_it_unharmed(blamed: Inci
     assert not _is_past(case, store_with(0.02, recovery=RECOVERY_NATS))
 
 
-@pytest.mark.parametrize(("loss", "lossy", "slow"), [(0.02, 1, True), (0.02, 2, False), (0.2, 1, False)])
-def test_a_case_is_slow_if_its_fault_takes_few_packets_and_of_one_pair_at_most(
-    loss: float, lossy: int, slow: bool
+@pytest.mark.parametrize(
+    ("loss", "lossy", "late_too", "slow"),
+    [(0.02, 1, False, True), (0.02, 2, False, False), (0.02, 2, True, True), (0.2, 1, False, False)],
+)
+def test_a_case_is_slow_if_its_fault_takes_few_packets_and_of_one_pair_or_of_slow_ones_only(
+    loss: float, lossy: int, late_too: bool, slow: bool
 ) -> None:
     case = Case("c", BEGIN_US, BEGIN_US, faults=[LINK])
     for number in range(8):
         each = anomaly(number, endpoint(0, 0), endpoint(number, 1), BEGIN_US)
-        symptom = "packet_loss" if number < lossy else "high_latency"
-        case.take(replace(each, symptom=symptom, state="cleared" if number < lossy else "open"))
+        if number < lossy:
+            case.take(replace(each, anomaly=f"lossy-{number}", symptom="packet_loss", state="cleared"))
+        if number >= lossy or late_too:
+            case.take(replace(each, symptom="high_latency", state="open"))
     assert _is_slow(Scene(case, store_with(loss), BEGIN_US, case.pairs())) is slow

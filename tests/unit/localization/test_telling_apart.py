@@ -7,6 +7,7 @@ import pytest
 
 from localization.actions import SLOW_STEADY_US, STEADY_US, held_back
 from localization.cases import Case, Clue
+from localization.confidence import LAPSES
 from localization.evidence import new_evidence
 from localization.heaps import heap_up
 from localization.lifecycle import rests_on_one_agent
@@ -225,6 +226,15 @@ def test_of_two_parts_that_no_train_tells_apart_the_one_that_another_pass_speaks
     first, second = heap_up(Topology(), [clue, equal, warned], slow=False)
     assert [heap.clues[0].component for heap in (first, second)] == ["link:u-1-0-1", "link:u-1-0-0"]
     assert first.nats > second.nats
+
+
+def test_errors_that_nobody_counted_are_no_second_kind_of_evidence() -> None:
+    def corrupted(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        return Suffers(loss=0.03) if second > 30 and dst == endpoint(7, 0) else WELL
+
+    (incident,) = told(70, corrupted, queues(70, lambda port, second: 0))
+    assert (incident.component, incident.issue) == ("link:a7-0", "crc_error")
+    assert incident.confidence <= 1.0 - LAPSES[0]
 
 
 def test_an_agent_that_dies_while_another_host_turns_slow_is_not_mixed_up_with_it() -> None:

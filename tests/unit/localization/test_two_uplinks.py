@@ -144,3 +144,19 @@ def test_losses_alone_do_not_move_from_a_link_to_its_rnic() -> None:
 
     heaps = heap_up(topology(), [clue("link:b2", 9.0), clue("rnic:h2/mlx5_0", 8.0)], slow=False)
     assert [name_of(heap)[0] for heap in heaps] == ["link:b2", "rnic:h2/mlx5_0"]
+
+
+@pytest.mark.parametrize(("table", "first"), [(None, "port:leaf-b/2"), (5.0, "rnic:h2/mlx5_0")])
+def test_a_deep_queue_before_one_uplink_is_congestion_unless_another_pass_accuses_the_card(
+    table: float | None, first: str
+) -> None:
+    clues = [
+        Clue("port:leaf-b/2", 10.0, "congestion", None, "underlay", "deep", "queues"),
+        Clue("rnic:h2/mlx5_0", 2.0, "network_fault", None, "underlay", "in common, less what the queue explains"),
+    ]
+    if table is not None:
+        clues.append(
+            Clue("rnic:h2/mlx5_0", table, "network_fault", "offloading_failure", "boundary", "tables disagree")
+        )
+    heaps = heap_up(topology(), clues, slow=True)
+    assert name_of(heaps[0])[0] == first
