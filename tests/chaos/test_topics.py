@@ -70,12 +70,15 @@ def test_a_topic_that_workers_write_is_deleted_and_made_again(
 
 
 def made_again(theatre: Theatre, undisturbed: Outcome, topic: str) -> None:
-    """What a checkpoint holds counts, what comes afterwards counts, and it is said that the log began anew."""
+    """What a checkpoint holds counts, what comes afterwards counts, and it is said that the log began anew.
+
+    What nobody had read is gone, so a fault that was over for a moment may be told again, as another incident.
+    """
     found = theatre.run(lambda play: [topic_made_anew(play, topic)])
     assert f"{topic} began anew" in theatre.heard["work-1"]
     theatre.say(same_bytes=list(differences(found.updates, undisturbed.updates)) == [])
     assert verdicts(found.updates) == verdicts(undisturbed.updates)
-    assert len({row[0] for row in found.current}) == len(found.current) == len(undisturbed.current)
+    assert len({row[0] for row in found.current}) == len(found.current) >= len(undisturbed.current)
 
 
 @pytest.mark.usefixtures("long_form")
