@@ -12,30 +12,26 @@ draws can't be told from it, whatever the method.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 from pathlib import Path
 
 import numpy as np
 import orjson
-import zstandard
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from localization.arrays import Floats
+from skeletonhunter.recordings.reader import Recording
 
 SECONDS = 20.0
 LEVELS = (6.3, 6.9, 8.0, 10.0)
 """Nats. The first two are what the faults carry that the best referees miss; at the last those blame a link."""
 
-Floats = NDArray[np.float64]
-
 
 def trains(path: Path) -> tuple[Floats, csr_array]:
     """Packets sent by each train (of all trains), and which directed links it crosses (links x trains, 0 or 1)."""
-    found = []
-    with (path / "probe-results.ndjson.zst").open("rb") as file:
-        for line in io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file)):  # type: ignore[arg-type]
-            value = orjson.loads(line)["value"]
-            found += [(each["t_us"], each["sent"], each["path"]) for each in value["results"]]
+    with Recording(path) as recording:
+        results = [orjson.loads(line.raw)["results"] for line in recording.lines() if line.topic == "probe-results"]
+    found = [(each["t_us"], each["sent"], each["path"]) for several in results for each in several]
     end = max(at for at, _, _ in found)
     found = [each for each in found if each[0] > end - SECONDS * 1e6]
     numbers: dict[tuple[str, bool], int] = {}
