@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from localization.faults import TOTAL
 from localization.heaps import Heap
 from localization.scene import Scene
 from localization.signatures import ACTION_OF_ISSUE, CLASS_OF_COMPONENT
@@ -11,7 +12,6 @@ from schemas.diagnosis import ISSUE_CLASSES, Action, ComponentClass, IncidentKin
 from schemas.instants import SECOND_US
 
 PARTIAL_LOSS = 0.5
-TOTAL = 0.97
 PART, MOST_TURNS = 0.75, 2
 STEADY_US = 6 * SECOND_US
 SLOW_STEADY_US = 25 * SECOND_US

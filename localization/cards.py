@@ -120,10 +120,10 @@ def slow_for_no_other_reason(scene: Scene, node: str) -> bool:
 
     Settings, GPUDirect and the virtual switch belong to all cards of a host.
     """
-    long = scene.t_us - scene.onset_us >= SLOW_US
+    if scene.t_us - scene.onset_us < SLOW_US or scene.case.faults or not scene.case.is_slow():
+        return False
     nodes = {scene.topology.node_of(endpoint) for endpoint in scene.endpoints()}
-    well = [card for card in scene.looked_at(node.rpartition("/")[0]) if card not in nodes]
-    return long and scene.case.is_slow() and not scene.case.faults and bool(well)
+    return any(card not in nodes for card in scene.looked_at(node.rpartition("/")[0]))
 
 
 def _gids_known(scene: Scene, node: str) -> bool:

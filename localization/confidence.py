@@ -41,11 +41,10 @@ def weigh(heaps: list[Heap], other_nats: float) -> list[float]:
     return [weight / total for weight in weights]
 
 
-def reliability(scene: Scene, heap: Heap, component: str) -> float:
-    """By how much evidence like the heap's can be trusted to mean what it says. ``component``: whom it names."""
+def reliability(scene: Scene, component: str, lapse: float) -> float:
+    """By how much evidence that names a component can be trusted to mean what it says. ``lapse``: see ``doubts``."""
     age_s = max(0, scene.t_us - scene.onset_us) / SECOND_US
     young = YOUNG * exp(-age_s / AGE_S)
-    lapse, _ = doubts(scene, heap, component)
     return (1.0 - lapse) * (1.0 - young) * (1.0 - LESS * _unexplained(scene, component))
 
 

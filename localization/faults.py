@@ -22,6 +22,8 @@ from schemas.instants import SECOND_US
 RECOVERY_NATS = 6.0
 SILENT_S = 120
 WANING, WANING_PACKETS = 0.7, 100.0
+TOTAL = 0.97
+"""What loses so much lets nothing pass."""
 HIT = 0.2
 """A train has been hit by an erratic fault if it lost this share of what such trains lose."""
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from localization.cards import what_is_left
 from localization.cases import Clue, Ends
-from localization.faults import Fault, crossing_of
+from localization.faults import TOTAL, Fault, crossing_of
 from localization.likelihood import EDGE_S
 from localization.passages import may_pass
 from localization.scene import Scene
@@ -21,7 +21,6 @@ from localization.watch import HEAVY_LOSS
 from schemas.diagnosis import IssueId
 from schemas.instants import SECOND_US
 
-TOTAL = 0.97
 MOSTLY = 0.9
 RARELY = 0.1
 TURNS = 3

@@ -8,7 +8,7 @@ from localization.cases import Case, Ends
 from localization.evidence import EvidenceStore
 from localization.queues import QueueTest
 from localization.routes import Route
-from localization.topology import Topology
+from localization.topology import Topology, rnic_node
 
 BEFORE_US = 60_000_000
 """How long before an onset a cause may have left its mark."""
@@ -61,9 +61,9 @@ class Scene:
 
     def looked_at(self, host: str) -> list[str]:
         """RNICs of a host that have probed since the onset, in the order of their names, which is that of the bus."""
-        own, known = self.topology.rnics_of.get(host, set()), self.store.sources.known
-        heard = {self.topology.node_of(name) for name, source in known.items() if source.last_us > self.onset_us}
-        return sorted(heard & own, key=lambda node: (len(node), node))  # type: ignore[arg-type]
+        known = self.store.sources.known
+        heard = [e for e in self.topology.on_host.get(host, ()) if e in known and known[e].last_us > self.onset_us]
+        return sorted({rnic_node(self.topology.endpoints[e]) for e in heard}, key=lambda node: (len(node), node))
 
     def own_parts(self, endpoint: str) -> list[str]:
         """Component ids at an endpoint's end, from the outside in."""

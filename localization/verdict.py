@@ -65,12 +65,13 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
     heaps = heap_up(scene.topology, clues, slow=_is_slow(scene))
     missing = sum(outcome.trace.verdict == "inconclusive" for outcome in outcomes)
     shares = weigh(heaps, OTHER_NATS + MISSING_NATS * missing)
-    trust = reliability(scene, heaps[0], name_of(heaps[0])[0]) if heaps else 1.0
+    lapse, others = doubts(scene, heaps[0], name_of(heaps[0])[0]) if heaps else (0.0, ())
+    trust = reliability(scene, name_of(heaps[0])[0], lapse) if heaps else 1.0
     trust = min(trust, HALF / shares[0]) if _contradicted(heaps) else trust
     named = [(name_of(heap), share * trust) for heap, share in zip(heaps, shares, strict=True)]
     evidence = _evidence(scene, outcomes)
     trace = tuple(outcome.trace for outcome in outcomes)
-    candidates = _candidates(scene, heaps, [(name, score) for (name, _), score in named])
+    candidates = _candidates([(name, score) for (name, _), score in named], lapse, others)
     awaited = any(outcome.awaited for outcome in outcomes)
     if not heaps or heaps[0].nats < LEAST_NATS or _share_of_kind(heaps, shares) < LEAST_SCORE:
         return _undecided(outcomes, candidates, (evidence, trace), awaited)
@@ -98,12 +99,11 @@ def _left(scene: Scene, component: str, trace: tuple[TracePass, ...]) -> IssueId
     return "rnic_firmware_unresponsive" if firmware else None
 
 
-def _candidates(scene: Scene, heaps: list[Heap], named: list[tuple[str, float]]) -> tuple[Candidate, ...]:
-    """Who it may be, the likeliest first: the heaps' suspects, and those whom nothing tells from the first of them."""
-    if not heaps:
+def _candidates(named: list[tuple[str, float]], lapse: float, others: tuple[str, ...]) -> tuple[Candidate, ...]:
+    """Who it may be, the likeliest first: the heaps' suspects, and ``others``, whom nothing tells from the first."""
+    if not named:
         return ()
-    first, share = named[0]
-    lapse, others = doubts(scene, heaps[0], first)
+    share = named[0][1]
     known = {name for name, _ in named}
     more = [(name, share * lapse / len(others)) for name in others if name not in known]
     ranked = [named[0], *sorted([*named[1:], *more], key=lambda each: -each[1])]
