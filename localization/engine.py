@@ -124,6 +124,7 @@ def _take_fresh(state: LocalizationState) -> None:
         if case is not None:
             case.take(anomaly)
         elif anomaly.state == "open":
+            state.book.replace(anomaly)
             place(state.book, state.store, anomaly)
     state.fresh = []
 

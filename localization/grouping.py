@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import log, sqrt
 
 import numpy as np
+from msgspec import structs
 
 from localization.arrays import Floats, Ints
 from localization.cases import Case, Ends, ends_of
@@ -72,6 +73,20 @@ class CaseBook:
         if second.opened is not None:
             self.merged.append((second, first))
         return first
+
+    def replace(self, anomaly: Anomaly) -> None:
+        """Clears what a new anomaly is told instead of: a job has one per pair and symptom at a time.
+
+        So detection has forgotten the older one (its measurements were deleted) and will never clear it.
+        """
+        for case in self.cases:
+            for older in case.open_anomalies():
+                if _what(older) == _what(anomaly):
+                    case.take(structs.replace(older, t_us=anomaly.t_us, state="cleared"))
+
+
+def _what(anomaly: Anomaly) -> tuple[str, str, str, str]:
+    return anomaly.job, anomaly.src, anomaly.dst, anomaly.symptom
 
 
 def place(book: CaseBook, store: EvidenceStore, anomaly: Anomaly) -> None:

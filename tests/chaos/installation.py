@@ -193,6 +193,24 @@ class Play:
         at_us = self.recording.manifest.start_us + round(second * 1e6)
         return lambda: self.progress.handled_us >= at_us
 
+    def sent(self, second: float) -> Condition:
+        """All up to that second of the recording is in Kafka, and nothing later is."""
+        at_us = self.recording.manifest.start_us + round(second * 1e6)
+        return lambda: (self.feeding._clock.now_us or 0) >= at_us
+
+    def catch_up(self) -> None:
+        """Waits, without feeding anything, until the pipeline has handled all seconds that were sent whole."""
+        self.publisher._flush()
+        ends_s = time.monotonic() + PATIENCE_S
+        while self.progress.handled_us < self._ticked_us - SECOND_US:  # a script acts before the tick of its second
+            assert time.monotonic() < ends_s, self.running.tail("work-1")
+            self.progress.poll(POLL_S)
+            self.running.check()
+
+    @property
+    def _ticked_us(self) -> int:
+        return (self.feeding._clock.now_us or 0) // SECOND_US * SECOND_US
+
     @staticmethod
     def passed(seconds: float) -> Condition:
         """So much time has passed from now on."""
@@ -209,7 +227,7 @@ class Play:
     def watch(self, name: str) -> None:
         """From now on it is measured how long ``name`` takes to handle all that is in Kafka now."""
         if name.startswith("work"):
-            ticked_us = (self.feeding._clock.now_us or 0) // SECOND_US * SECOND_US
+            ticked_us = self._ticked_us
             self.watches.append(Watch(name, lambda: self.progress.handled_us >= ticked_us))
             return
         (sink,) = [sink for sink in self.sinks if sink.program.name == name]

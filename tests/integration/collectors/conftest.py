@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.collectors.agents import Broker
+from tests.integration.collectors.brokers import Broker
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.collectors.agents import Broker, Reader, agent, job_map, plan, publish, settings_file
+from tests.integration.collectors.agents import Reader, agent, job_map, plan, publish, settings_file
+from tests.integration.collectors.brokers import Broker
 
 pytestmark = pytest.mark.kafka
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from collectors.wiring import PARTS
-from tests.integration.collectors.agents import Broker, Reader, agent, make_cards, settings_file
+from tests.integration.collectors.agents import Reader, agent, make_cards, settings_file
+from tests.integration.collectors.brokers import Broker
 
 HEAVY = ("numpy", "scipy", "polars", "faust", "pyarrow", "clickhouse_connect", "aiokafka", "typer", "pydantic", "rich")
 UNUSED = ("asyncio", "ssl", "hashlib", "confluent_kafka.schema_registry", "kubernetes", "pygnmi")

@@ -15,7 +15,6 @@ import pytest
 
 from tests.integration.collectors.agents import (
     PATIENCE_S,
-    Broker,
     Reader,
     agent,
     job_map,
@@ -24,6 +23,7 @@ from tests.integration.collectors.agents import (
     publish,
     settings_file,
 )
+from tests.integration.collectors.brokers import Broker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.collectors.agents import Broker, Reader, agent, job_map, publish, settings_file
+from tests.integration.collectors.agents import Reader, agent, job_map, publish, settings_file
+from tests.integration.collectors.brokers import Broker
 
 pytestmark = pytest.mark.kafka
 

@@ -8,16 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.collectors.agents import (
-    Broker,
-    Reader,
-    agent,
-    job_map,
-    make_cards,
-    plan,
-    publish,
-    settings_file,
-)
+from tests.integration.collectors.agents import Reader, agent, job_map, make_cards, plan, publish, settings_file
+from tests.integration.collectors.brokers import Broker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

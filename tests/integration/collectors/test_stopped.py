@@ -24,7 +24,6 @@ from skeletonhunter.recordings.writer import RecordingWriter, about, write_lines
 from skeletonhunter.replaying.local import LocalReplay
 from skeletonhunter.settings import Settings
 from tests.integration.collectors.agents import (
-    Broker,
     Reader,
     agent,
     fabric_map,
@@ -34,6 +33,7 @@ from tests.integration.collectors.agents import (
     publish,
     settings_file,
 )
+from tests.integration.collectors.brokers import Broker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

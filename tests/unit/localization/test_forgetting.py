@@ -1,13 +1,17 @@
-"""What localization keeps of agents, hosts and containers that are no more: nothing after an hour."""
+"""What localization keeps of agents, hosts and containers that are no more, and of what detection has forgotten."""
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from localization.clocks import ClockWatch
+from localization.grouping import CaseBook
 from localization.producers import FORGET_US, Producers
 from schemas.folding import Stray
 from schemas.instants import SECOND_US
 from schemas.telemetry import AgentHealth
-from tests.small_fabric import BEGIN_US, envelope
+from tests.anomalies import anomaly
+from tests.small_fabric import BEGIN_US, endpoint, envelope
 
 
 def health(agent: str, second: float, *covers: str, state: str = "ok") -> AgentHealth:
@@ -45,3 +49,19 @@ def test_clocks_of_silent_streams_are_forgotten_but_not_those_that_may_lie() -> 
     watch.forget(since_us + 1)
     assert {producer for _, producer in watch.beats} == {"agent:lies/health", "agent:lives/health"}
     assert watch.host_of.keys() == watch.heard_us.keys() == watch.beats.keys()
+
+
+def test_an_anomaly_that_is_told_anew_clears_the_one_that_its_detection_has_forgotten() -> None:
+    """As when measurements were deleted that it had read since its checkpoint: it opens it under another name."""
+    book, begin_us = CaseBook("f"), BEGIN_US
+    first, second = book.start("one", begin_us, begin_us), book.start("other", begin_us, begin_us)
+    ends = endpoint(0, 0), endpoint(1, 0)
+    first.take(anomaly(1, *ends, begin_us))
+    second.take(anomaly(2, endpoint(0, 0), endpoint(2, 0), begin_us))
+    second.take(structs.replace(anomaly(3, *ends, begin_us), symptom="packet_loss"))
+    book.replace(anomaly(4, *reversed(ends), begin_us + 8 * SECOND_US))
+    assert [each.anomaly for each in first.open_anomalies()] == ["a1"]
+    book.replace(anomaly(5, *ends, begin_us + 8 * SECOND_US))
+    assert first.open_anomalies() == []
+    assert first.bad_us == begin_us + 8 * SECOND_US
+    assert [each.anomaly for each in second.open_anomalies()] == ["a2", "a3"]

@@ -13,10 +13,11 @@ from localization.heaps import heap_up
 from localization.lifecycle import rests_on_one_agent
 from localization.parameters import LocalizationParameters
 from localization.topology import Topology
-from schemas.diagnosis import Action, Anomaly, Observed
+from schemas.diagnosis import Action
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.telemetry import AgentHealth, SwitchQueues
+from tests.anomalies import anomaly
 from tests.small_fabric import (
     BEGIN_US,
     WELL,
@@ -25,7 +26,6 @@ from tests.small_fabric import (
     by_time,
     endpoint,
     endpoint_map,
-    envelope,
     event,
     fabric_map,
     health,
@@ -269,22 +269,3 @@ def test_what_most_pairs_have_an_agent_in_common_for_waits_until_that_has_shown_
     del case.anomalies["a3"]
     store.sources.hear({endpoint(0, 0)}, BEGIN_US + 14 * SECOND_US)
     assert not rests_on_one_agent(case, store)
-
-
-def anomaly(number: int, src: str, dst: str, t_us: int) -> Anomaly:
-    return Anomaly(
-        **envelope("detection:j", t_us / SECOND_US - BEGIN_US / SECOND_US, number),
-        job="j",
-        anomaly=f"a{number}",
-        src=src,
-        dst=dst,
-        symptom="unconnectivity",
-        onset_us=t_us,
-        detected_us=t_us,
-        detector="failed-trains",
-        score=1.0,
-        baseline=Observed(loss=0.0, rtt_us=13.0),
-        observed=Observed(loss=1.0, rtt_us=None, sent=100, window_s=1.0),
-        path=None,
-        state="open",
-    )
