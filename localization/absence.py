@@ -61,7 +61,10 @@ def gather_absent(book: CaseBook, store: EvidenceStore, absent: dict[str, Absenc
         mixed = [(case, mine) for case in book.cases if (mine := _members(case, absence))]
         if not mixed:
             continue
-        home = _home(book, agent, absence, [anomaly for _, mine in mixed for anomaly in mine])
+        home = _home(book, store, agent, absence)
+        if home is None:
+            first = min((a for _, mine in mixed for a in mine), key=lambda a: (a.onset_us, a.anomaly))
+            home = book.start(f"agent {agent}", first.onset_us, first.detected_us)
         for case, mine in mixed:
             if case is home:
                 continue
@@ -79,13 +82,17 @@ def _members(case: Case, absence: Absence) -> list[Anomaly]:
     return [a for a in case.anomalies.values() if a.onset_us >= since_us and not endpoints.isdisjoint(ends_of(a))]
 
 
-def _home(book: CaseBook, agent: str, absence: Absence, anomalies: list[Anomaly]) -> Case:
-    """The case of an absent agent: the withheld one, one that holds nothing else and is not told, else a new one."""
+def _home(book: CaseBook, store: EvidenceStore, agent: str, absence: Absence) -> Case | None:
+    """The case of an absent agent: the withheld one, or one that is not told and holds nothing else.
+
+    A fault that goes on without the agent's endpoints is something else.
+    """
     for case in book.cases:
         if case.withheld is not None and case.withheld.endswith(f" agent:{agent}"):
             return case
+    active = {fault.suspect for fault in store.watch.active()}
     for case in book.cases:
-        if case.opened is None and case.anomalies and len(_members(case, absence)) == len(case.anomalies):
+        alone = case.opened is None and active.isdisjoint(case.faults)
+        if alone and case.anomalies and len(_members(case, absence)) == len(case.anomalies):
             return case
-    first = min(anomalies, key=lambda anomaly: (anomaly.onset_us, anomaly.anomaly))
-    return book.start(f"agent {agent}", first.onset_us, first.detected_us)
+    return None

@@ -1,7 +1,7 @@
 """Which clues are about the same thing? Heaps of clues by suspect and kind.
 
 Clues against the same component (a port, its link, and on an access link the RNIC, are one suspect) add up, those of
-each pass to at most ``MOST_NATS``. What speaks for a whole (a host, a switch, a port) because of where it is seen moves
+each pass to at most ``MOST_NATS``, and what devices count apart from what trains say. What speaks for a whole (a host, a switch, a port) because of where it is seen moves
 to the part of it that another layer has something against.
 """
 
@@ -58,11 +58,15 @@ def heap_up(topology: Topology, clues: list[Clue], slow: bool) -> list[Heap]:
 
 
 def _together(clues: list[Clue]) -> float:
-    """Nats of clues: what one pass says is at most ``MOST_NATS``, so that passes can still decide between equals."""
-    by_layer: dict[str, float] = {}
+    """Nats of clues: one kind of evidence says at most ``MOST_NATS``, so that others still decide between equals.
+
+    Links in a row lose the same trains: only what is counted at one of them tells it from the other.
+    """
+    by_source: dict[str, float] = {}
     for clue in clues:
-        by_layer[clue.layer] = min(MOST_NATS, by_layer.get(clue.layer, 0.0) + clue.nats)
-    return sum(by_layer.values())
+        source = (clue.kind == "network_fault" and clue.source) or clue.layer
+        by_source[source] = min(MOST_NATS, by_source.get(source, 0.0) + clue.nats)
+    return sum(by_source.values())
 
 
 def _is_wide(heap: Heap) -> bool:

@@ -30,7 +30,7 @@ from localization.monitor_cases import SILENCES, MonitorCases
 from localization.suspects import Suspect
 from localization.verdict import Verdict
 from localization.watch import HEAVY_LOSS
-from schemas.diagnosis import IncidentKind
+from schemas.diagnosis import Anomaly, IncidentKind
 from schemas.folding import Emission
 from schemas.instants import SECOND_US, micros
 
@@ -107,7 +107,7 @@ def _is_ready(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> 
         return False
     if _is_wide(case, verdict) and age_us < WIDE_WAIT_US:
         return False
-    return settled and (age_us >= LONGEST_WAIT_US or not _in_doubt(case, verdict, store))
+    return settled and (t_us - cut_off(case).detected_us >= LONGEST_WAIT_US or not _in_doubt(case, verdict, store))
 
 
 def _is_wide(case: Case, verdict: Verdict) -> bool:
@@ -133,21 +133,27 @@ def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
         own = {f"rnic:{listed.host}/{listed.rnic}", f"host:{listed.host}"} if listed else set()
         source = store.sources.known.get(endpoint)
         blamed = suspect_of(store.topology, component) in own
-        if blamed and source is not None and source.last_us <= case.onset_us + ALIVE_US:
+        if blamed and source is not None and source.last_us <= cut_off(case).onset_us + ALIVE_US:
             return True
     return verdict.issue != "container_crash" and rests_on_one_agent(case, store)
 
 
+def cut_off(case: Case) -> Case | Anomaly:
+    """When it began that nothing gets through: losses on a link may be known long before an agent on its way dies."""
+    dead = [anomaly for anomaly in case.open_anomalies() if anomaly.symptom == "unconnectivity"]
+    return min(dead, key=lambda anomaly: anomaly.onset_us, default=case)
+
+
 def rests_on_one_agent(case: Case, store: EvidenceStore) -> bool:
     """Whether most pairs have an agent in common that has not yet shown that it lives: then it may be that."""
-    pairs = case.pairs()
+    pairs, since_us = case.pairs(), cut_off(case).onset_us
     ends: dict[str, set[str]] = {}
     for pair in pairs:
         for endpoint in pair:
             ends.setdefault(store.agent_of(endpoint), set()).add(endpoint)
     for mine in ends.values():
         known = [store.sources.known[endpoint] for endpoint in mine if endpoint in store.sources.known]
-        quiet = known and all(source.last_us <= case.onset_us + ALIVE_US for source in known)
+        quiet = known and all(source.last_us <= since_us + ALIVE_US for source in known)
         if quiet and sum(not mine.isdisjoint(pair) for pair in pairs) >= SHARE * len(pairs):
             return True
     return False
