@@ -14,6 +14,7 @@ from skeletonhunter import migrations
 from skeletonhunter.settings import ClickHouseSettings, Settings
 from skeletonhunter.sinks.backoff import while_clickhouse_is_away
 from skeletonhunter.sinks.connection import connect, database_of, is_embedded, redacted
+from skeletonhunter.sinks.repetitions import Repetitions
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
@@ -30,6 +31,8 @@ def log_to_stderr() -> None:
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
     )
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(Repetitions())
     logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # what it tries again is told by us
 
 
