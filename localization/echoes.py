@@ -46,12 +46,9 @@ class Spot(NamedTuple):
 
 @dataclass(slots=True)
 class AskedChances:
-    """The chances of suspects that were asked for, by pair of leaves, with a 0 at the end; a pickle leaves them out."""
+    """The chances of suspects that were asked for, by pair of leaves, with a 0 at the end."""
 
     by_pair: dict[Suspect, Floats] = field(default_factory=dict)
-
-    def __reduce__(self) -> tuple[type[AskedChances], tuple[()]]:
-        return AskedChances, ()
 
     def of(self, suspect: Suspect, between: list[Chances]) -> Floats:
         """Of one suspect; pairs that are new since it was last asked for are added."""
@@ -74,6 +71,8 @@ class Echoes:
 
     ``share``: how much of the loss that replies should suffer is seen (0: this fabric's probes count one way only).
     By route number: ``leaves``, its pair of leaves, and ``first`` and ``last``, the access links of its replies.
+
+    All but ``share`` follows from maps and routes, so a pickle leaves it out.
     """
 
     share: float = 1.0
@@ -88,6 +87,9 @@ class Echoes:
     back: dict[int, frozenset[Suspect]] = field(default_factory=dict)
     """What the replies of a route cross, where the fabric sends them back as they came."""
     asked: AskedChances = field(default_factory=AskedChances)
+
+    def __reduce__(self) -> tuple[type[Echoes], tuple[float]]:
+        return Echoes, (self.share,)
 
     def chances(self, topology: Topology, table: Sequence[Route], routes: Ints, suspect: Suspect) -> Floats:
         """The chance that replies to the probes of each of ``routes`` (numbers in ``table``) cross a suspect."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.modes import MODES
+from localization.packing import Narrow, climbed, narrow, steps, wide
 from localization.routes import RouteTable, sum_by_suspect, sums_by_suspect
 
 LAG_S = 10
@@ -108,11 +109,11 @@ class Second:
     lost: Ints
     against: Acquittal | None = None
 
-    def __getstate__(self) -> tuple[int, Ints, Ints, Ints]:
-        return self.t_us, self.route, self.sent, self.lost
+    def __getstate__(self) -> tuple[int, Narrow, Narrow, Narrow]:
+        return self.t_us, steps(self.route), narrow(self.sent), narrow(self.lost)
 
-    def __setstate__(self, state: tuple[int, Ints, Ints, Ints]) -> None:
-        self.t_us, self.route, self.sent, self.lost = state
+    def __setstate__(self, state: tuple[int, Narrow, Narrow, Narrow]) -> None:
+        self.t_us, self.route, self.sent, self.lost = state[0], climbed(state[1]), wide(state[2]), wide(state[3])
         self.against = None
 
     def only(self, chosen: Flags | Ints) -> Second:

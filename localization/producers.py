@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass, field
 
+import msgspec
+
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.reporting import ReportingGaps, SilentStream
@@ -157,11 +159,24 @@ class Source:
         return self.windows >= 2 * LEARNED and (t_us - self.last_us) / SECOND_US >= max(2.0, 4.0 * self.gap_s)
 
 
+_SOURCES = msgspec.msgpack.Decoder(list[tuple[str, int, float, int, tuple[int, int] | None]])
+
+
 @dataclass(slots=True)
 class Sources:
     """Endpoints as probers: who probed in which second."""
 
     known: dict[str, Source] = field(default_factory=dict)
+
+    def __getstate__(self) -> bytes:
+        listed = [(name, s.last_us, s.gap_s, s.windows, s.away) for name, s in self.known.items()]
+        return msgspec.msgpack.encode(listed)
+
+    def __setstate__(self, state: bytes) -> None:
+        self.known = {
+            name: Source(last_us, gap_s, windows, away)
+            for name, last_us, gap_s, windows, away in _SOURCES.decode(state)
+        }
 
     def hear(self, endpoints: set[str], t_us: int) -> None:
         """Endpoints that probed in the second that ends at ``t_us``."""

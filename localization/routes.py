@@ -14,6 +14,7 @@ import numpy as np
 from localization.arrays import Flags, Floats, Ints
 from localization.numbering import RouteNumbers, integers
 from localization.placing import Placing
+from localization.route_columns import RouteColumns
 from localization.routing import distances, hashed_path
 from localization.suspects import PRIOR_NATS, SuspectTable, whole_cables
 from localization.topology import Topology
@@ -117,6 +118,13 @@ class RouteTable:
     prior: Floats = field(default_factory=_floats)
     reach: dict[str, dict[str, int]] = field(default_factory=dict)
     index: RouteIndex = field(default_factory=RouteIndex)
+
+    def __getstate__(self) -> RouteColumns:
+        return RouteColumns.of(self)
+
+    def __setstate__(self, state: RouteColumns) -> None:
+        state.into(self)
+        self.reach, self.index = {}, RouteIndex()
 
     def number(self, values: Sequence[PairWindows], topology: Topology) -> Ints:
         """The route of each train of some messages, in their order; routes that are new are settled."""

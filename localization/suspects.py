@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from localization.topology import Cable, Topology
 
 SuspectKind = Literal["direction", "link", "rnic", "switch", "host"]
@@ -29,6 +31,9 @@ class Suspect(NamedTuple):
     source: str = ""
 
 
+_SUSPECTS = msgspec.msgpack.Decoder(list[Suspect])
+
+
 @dataclass(slots=True)
 class SuspectTable:
     """Numbered suspects; ``by_link``: those that are a link, or a direction of it."""
@@ -36,6 +41,14 @@ class SuspectTable:
     index: dict[Suspect, int] = field(default_factory=dict)
     all: list[Suspect] = field(default_factory=list)
     by_link: dict[str, list[int]] = field(default_factory=dict)
+
+    def __getstate__(self) -> bytes:
+        return msgspec.msgpack.encode(self.all)
+
+    def __setstate__(self, state: bytes) -> None:
+        self.index, self.all, self.by_link = {}, [], {}
+        for suspect in _SUSPECTS.decode(state):
+            self.number(suspect)
 
     def number(self, suspect: Suspect) -> int:
         """The number of a suspect, a new one if it was never used."""

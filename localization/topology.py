@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from schemas.maps import Endpoint, FabricEndpoints, FabricMap
 
 MOST_LEFT = 20_000
@@ -44,6 +46,22 @@ def rnic_node(endpoint: Endpoint) -> str:
     return f"{endpoint.host}/{endpoint.rnic}"
 
 
+class _Maps(NamedTuple):
+    """What of a topology is written down; the rest follows from it."""
+
+    fabric_map: FabricMap | None
+    jobs: dict[str, FabricEndpoints]
+    endpoints: dict[str, Endpoint]
+    job_of: dict[str, str]
+    on_host: dict[str, list[str]]
+    shared: list[str]
+    left: dict[str, int]
+    joined: dict[str, int]
+
+
+_MAPS = msgspec.msgpack.Decoder(_Maps)
+
+
 @dataclass(slots=True)
 class Topology:
     """Maps of one fabric. ``jobs``: newest endpoint map per job; ``neighbours``: cables by node, in map order.
@@ -66,11 +84,31 @@ class Topology:
     left: dict[str, int] = field(default_factory=dict)
     joined: dict[str, int] = field(default_factory=dict)
 
+    def __getstate__(self) -> bytes:
+        houses = {host: list(names) for host, names in self.on_host.items()}
+        places = self.endpoints, self.job_of, houses, sorted(self.shared), self.left, self.joined
+        return msgspec.msgpack.encode(_Maps(self.fabric_map, self.jobs, *places))
+
+    def __setstate__(self, state: bytes) -> None:
+        maps = _MAPS.decode(state)
+        self.fabric_map, self.jobs, self.endpoints, self.job_of = maps[:4]
+        self.on_host = {host: dict.fromkeys(names) for host, names in maps.on_host.items()}
+        self.rnics_of = {host: {rnic_node(self.endpoints[e]) for e in names} for host, names in self.on_host.items()}
+        self.shared, self.left, self.joined = set(maps.shared), maps.left, maps.joined
+        self.kinds, self.cables, self.by_port, self.neighbours = {}, {}, {}, {}
+        if self.fabric_map is not None:
+            self._wire(self.fabric_map)
+
     def take_fabric(self, value: FabricMap) -> bool:
         """Follows a fabric map; whether it is newer than what was known."""
         if self.fabric_map is not None and value.version <= self.fabric_map.version:
             return False
         self.fabric_map = value
+        self._wire(value)
+        return True
+
+    def _wire(self, value: FabricMap) -> None:
+        """Works out what follows from a fabric map."""
         self.kinds = {node.id: node.kind for node in value.nodes}
         self.cables = {
             link.id: Cable(link.id, link.a, link.b, port_node(link.a), port_node(link.b)) for link in value.links
@@ -83,7 +121,6 @@ class Topology:
             self.neighbours[cable.node_b].append(cable)
         for node, cables in self.neighbours.items():
             cables.sort(key=lambda cable: (order[cable.far_end(node) or node], cable.link))
-        return True
 
     def take_endpoints(self, value: FabricEndpoints) -> set[str]:
         """Follows a job's endpoint map if it is newer; returns the endpoints that are not where they were before.
