@@ -10,13 +10,14 @@ the two tables of a host:
   among offloaded ones it is in the wrong order.
 
 Nats = ln(1 / share of the two hosts' other flows with the same finding): a mismatch that healthy flows have too proves
-little.
+little. Hosts with few flows are judged by what is usual on others as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from math import log
 
 from localization.cases import Clue, Outcome
@@ -31,6 +32,8 @@ FLAPS = 2
 NEARLY_ALL = 0.8
 SKEW_US = SECOND_US
 MOST_NATS = 8.0
+MOST_HOSTS = 8
+LIKE_USUAL = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ def boundary_pass(scene: Scene) -> Outcome:
 class _Progress:
     """What was seen so far: blamed components, tables that are missing or too old, flows compared.
 
-    ``shares``: by host and check, the other flows of the host and those of them with the same finding.
+    ``shares``: by host and check, the other flows of the host and those of them with the same finding. ``hosts``: some
+    hosts of the fabric.
     """
 
     blamed: dict[str, str] = field(default_factory=dict)
@@ -76,16 +80,33 @@ class _Progress:
     stale: list[str] = field(default_factory=list)
     compared: int = 0
     shares: dict[tuple[str, Check], tuple[int, int]] = field(default_factory=dict)
+    hosts: list[str] = field(default_factory=list)
 
     def rarity(self, scene: Scene, pair: tuple[str, str], check: Check) -> float:
-        """Nats of a finding: how rare it is among the flows of the pair's two hosts that belong to no ill pair."""
-        total = found = 0
-        for host in sorted({host for endpoint in pair if (host := scene.topology.host_of(endpoint))}):
+        """Nats of a finding: how rare it is among the flows of the pair's two hosts that belong to no ill pair.
+
+        Where these have few flows it is taken to be as rare as on other hosts (a Beta prior of ``LIKE_USUAL`` flows).
+        """
+        own = sorted({host for endpoint in pair if (host := scene.topology.host_of(endpoint))})
+        elsewhere = [host for host in self._hosts(scene) if host not in own][:MOST_HOSTS]
+        total, found = self._count(scene, elsewhere, check)
+        usual = (found + 0.5) / (total + 1.0)
+        total, found = self._count(scene, own, check)
+        return log((total + LIKE_USUAL) / (found + LIKE_USUAL * usual))
+
+    def _hosts(self, scene: Scene) -> list[str]:
+        if not self.hosts:
+            dumped = {host for host, rnic in scene.store.flows.tables if rnic is None}
+            self.hosts = nsmallest(MOST_HOSTS + 2, dumped)
+        return self.hosts
+
+    def _count(self, scene: Scene, hosts: Sequence[str], check: Check) -> tuple[int, int]:
+        """Flows of these hosts, and those with the same finding."""
+        for host in hosts:
             if (host, check) not in self.shares:
                 self.shares[host, check] = _share(scene, host, check)
-            others, alike = self.shares[host, check]
-            total, found = total + others, found + alike
-        return log((total + 1.0) / (found + 0.5))
+        counts = [self.shares[host, check] for host in hosts]
+        return sum(total for total, _ in counts), sum(found for _, found in counts)
 
 
 def _side(scene: Scene, endpoint: str) -> Side | None:

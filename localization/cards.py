@@ -3,7 +3,8 @@
 A host reads its cards' counters and dumps their tables. A card that is dead answers neither, one whose firmware hangs
 does not show its table; a port, a bond or an address that has failed leaves the card itself able to answer. Only a
 card that fell silent around the onset, while the host's other tables came, counts: what was never read proves nothing.
-The case remembers it: that a card answers once it is well again does not say why it was ill.
+The case remembers it: that a card answers once it is well again does not say why it was ill. A table whose message was
+lost on the way is not one that the card kept back.
 """
 
 from __future__ import annotations
@@ -50,15 +51,17 @@ def _silences(scene: Scene, endpoint: str, node: str) -> dict[str, Silence]:
         when = in_seconds(dumped_us, scene.onset_us)
         text = f"rnic:{node} did not show its table when its host dumped the others {when}"
         known["flow-tables"] = HIDDEN_NATS, text, dumped_us
-    elif "flow-tables" in known and _was_late(scene, node, known["flow-tables"][2]):
+    elif "flow-tables" in known and _was_shown(scene, node, known["flow-tables"][2]):
         del known["flow-tables"]
     return known
 
 
-def _was_late(scene: Scene, node: str, dumped_us: int) -> bool:
-    """Whether a card that a dump lacked showed its table just after it."""
-    own = scene.store.flows.rnic(*node.rpartition("/")[::2])
-    return own is not None and 0 <= own.complete_us - dumped_us < WAIT_US
+def _was_shown(scene: Scene, node: str, dumped_us: int) -> bool:
+    """Whether a card that a dump lacked showed its table just after it, or the message with it may have been lost."""
+    host, _, rnic = node.rpartition("/")
+    own = scene.store.flows.rnic(host, rnic)
+    late = own is not None and 0 <= own.complete_us - dumped_us < WAIT_US
+    return late or scene.store.flows.is_lost(host, dumped_us)
 
 
 def _issue(scene: Scene) -> IssueId | None:
@@ -78,7 +81,9 @@ def hides_table(scene: Scene, node: str) -> int | None:
         return None
     dumped_us = vswitch.seen_us
     late = scene.t_us - dumped_us < WAIT_US and not _others_shown(scene, host, dumped_us)
-    return None if late or dumped_us < scene.onset_us or own.complete_us < scene.onset_us - LATELY_US else dumped_us
+    if late or dumped_us < scene.onset_us or own.complete_us < scene.onset_us - LATELY_US:
+        return None
+    return None if scene.store.flows.is_lost(host, dumped_us) else dumped_us
 
 
 def _others_shown(scene: Scene, host: str, since_us: int) -> bool:

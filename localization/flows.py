@@ -12,6 +12,9 @@ from itertools import pairwise
 from schemas.telemetry import FlowEntry, FlowTables
 
 CHANGES = 16
+NUMBERS = 32
+AROUND_US = 1_000_000
+MOST_HOLES = 0.25
 Pair = tuple[str, str]
 
 
@@ -145,16 +148,47 @@ def _note(row: Row, change: Change) -> None:
 
 
 @dataclass(slots=True)
+class Numbers:
+    """The newest sequence numbers of one producer since its start, each with its snapshot's time."""
+
+    boot: str
+    seen: dict[int, int] = field(default_factory=dict)
+
+    def lacks(self, t_us: int) -> bool:
+        """Whether a number is missing between a snapshot up to ``t_us`` and one from then on: a message was lost.
+
+        Nothing is known of a producer that leaves out numbers all the time.
+        """
+        pairs = list(pairwise(sorted(self.seen)))
+        holes = [(self.seen[a], self.seen[b]) for a, b in pairs if b > a + 1]
+        if len(holes) > MOST_HOLES * len(pairs):
+            return False
+        return any(before_us - AROUND_US <= t_us <= after_us + AROUND_US for before_us, after_us in holes)
+
+
+@dataclass(slots=True)
 class FlowStore:
-    """Tables by (host, rnic); rnic is None for the virtual switch."""
+    """Tables by (host, rnic); rnic is None for the virtual switch. ``numbers``: by host and producer."""
 
     keep_us: int
     tables: dict[tuple[str, str | None], Table] = field(default_factory=dict)
+    numbers: dict[str, dict[str, Numbers]] = field(default_factory=dict)
 
     def take(self, value: FlowTables) -> None:
         """Follows a snapshot."""
         key = value.host, value.rnic if value.table == "rnic" else None
         self.tables.setdefault(key, Table()).take(value)
+        producers = self.numbers.setdefault(value.host, {})
+        known = producers.get(value.producer.id)
+        if known is None or known.boot != value.producer.boot:
+            known = producers[value.producer.id] = Numbers(value.producer.boot)
+        known.seen[value.producer.seq] = value.t_us
+        if len(known.seen) > NUMBERS:
+            del known.seen[min(known.seen)]
+
+    def is_lost(self, host: str, t_us: int) -> bool:
+        """Whether messages of a host's tables of about that time were lost on the way, as their numbers show."""
+        return any(each.lacks(t_us) for each in self.numbers.get(host, {}).values())
 
     def vswitch(self, host: str) -> Table | None:
         """The virtual switch's table of a host, None: never dumped."""

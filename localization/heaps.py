@@ -1,8 +1,8 @@
 """Which clues are about the same thing? Heaps of clues by suspect and kind.
 
 Clues against the same component (a port, its link, and on an access link the RNIC, are one suspect) add up, those of
-each pass to at most ``MOST_NATS``, and what devices count apart from what trains say. What speaks for a whole (a host, a switch, a port) because of where it is seen moves
-to the part of it that another layer has something against.
+each pass to at most ``MOST_NATS``, and what devices count apart from what trains say. What speaks for a whole (a host,
+a switch, a port) because of where it is seen moves to the part of it that another layer has something against.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from localization.actions import hits_a_part
+from localization.boundary import CHECKS, _Progress
 from localization.cards import slow_for_no_other_reason
 from schemas.instants import SECOND_US
 from tests.small_fabric import WELL, Suffers, endpoint, health, told
@@ -61,3 +62,17 @@ def test_what_nothing_passes_is_taken_out_of_use_at_the_link_whose_ends_nothing_
     assert (incident.component, incident.issue) == ("rnic:h7/mlx5_0", None)
     assert (incident.action.kind, incident.action.target) == ("quarantine", "link:a7-0")
     assert incident.candidates[1].component == "port:leaf-3-0/7"
+
+
+@pytest.mark.parametrize(
+    ("own", "elsewhere", "least", "most"),
+    [((2, 0), (40, 0), 5.0, 8.0), ((2, 0), (40, 20), 0.0, 1.5), ((2, 2), (40, 0), 0.0, 1.0)],
+)
+def test_a_host_with_few_flows_is_judged_by_what_is_usual_on_others(
+    own: tuple[int, int], elsewhere: tuple[int, int], least: float, most: float
+) -> None:
+    """A mismatch that healthy flows have too, there or anywhere, proves little."""
+    shares = {("h0", CHECKS[1][0]): own, ("h1", CHECKS[1][0]): own, ("h2", CHECKS[1][0]): elsewhere}
+    compared = _Progress(shares=shares, hosts=["h0", "h1", "h2"])
+    known: Any = SimpleNamespace(topology=SimpleNamespace(host_of=lambda name: name.partition("/")[0]))
+    assert least <= compared.rarity(known, ("h0/r", "h1/r"), CHECKS[1][0]) <= most

@@ -11,6 +11,7 @@ from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.reporting import ReportingGaps, SilentStream, UnreadRnic
 from schemas.telemetry import FlowTables
+from tests.anomalies import anomaly
 from tests.small_fabric import (
     BEGIN_US,
     WELL,
@@ -31,7 +32,6 @@ from tests.small_fabric import (
     run,
     told,
 )
-from tests.unit.localization.test_telling_apart import anomaly
 
 DEAD, OTHER = endpoint(7, 0), endpoint(6, 0)
 LEAF = leaf(7, 0)
@@ -65,7 +65,7 @@ def dumps(seconds: int, hidden: str | None = None) -> list[FlowTables]:
     for second in range(3, seconds, 5):
         for part, rnic in enumerate((None, "mlx5_0", "mlx5_1")):
             if rnic is None or rnic != hidden or second <= 30:
-                body = envelope("agent:h7/flow-tables", second + 0.002 * part, 3 * second + part)
+                body = envelope("agent:h7/flow-tables", second + 0.002 * part, len(found))
                 table = "vswitch" if rnic is None else "rnic"
                 found.append(FlowTables(**body, host="h7", rnic=rnic, table=table, complete=True, flows=()))
     return found
@@ -83,6 +83,13 @@ def dumps(seconds: int, hidden: str | None = None) -> list[FlowTables]:
 def test_a_card_that_no_longer_answers_its_host_is_dead(said: list[Message], issue: str | None) -> None:
     (incident,) = told(60, cut_off, said)
     assert (incident.component, incident.issue) == ("rnic:h7/mlx5_0", issue)
+
+
+def test_a_table_that_was_lost_on_the_way_was_not_kept_back_by_its_card() -> None:
+    lost = [m for m in dumps(60) if m.rnic != "mlx5_0" or m.t_us // SECOND_US != BEGIN_US // SECOND_US + 33]
+    assert len(lost) == len(dumps(60)) - 1
+    (incident,) = told(60, cut_off, lost)
+    assert (incident.component, incident.issue) == ("rnic:h7/mlx5_0", None)
 
 
 def test_a_far_port_that_complains_means_the_cards_port_if_the_card_answers() -> None:
