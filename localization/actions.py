@@ -30,6 +30,9 @@ def action_of(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None], awai
             " virtual switch before it is taken out of use"
         )
         return Action(kind="none", target=None, why=why)
+    if placed and slow and component.startswith("switch:"):
+        why = "a switch delays packets in its queues, which do not show it: look at them before it is taken out of use"
+        return Action(kind="none", target=None, why=why)
     if placed and awaited and slow:
         why = "flow tables from after the onset are due; they tell the host from its virtual switch and settings"
         return Action(kind="none", target=None, why=why)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from math import log
 
-from localization.cases import Clue, Outcome
+from localization.cases import Clue, Outcome, ends_between
 from localization.flows import Row, Table
 from localization.scene import BEFORE_US, Scene, in_seconds, listing
 from schemas.diagnosis import Evidence, IssueId, PassTest, TracePass, Verdict
@@ -228,13 +228,13 @@ CHECKS: tuple[tuple[Check, str, IssueId], ...] = (
 
 def _share(scene: Scene, host: str, check: Check) -> tuple[int, int]:
     """How many flows of a host belong to pairs that are probed and well, and of how many a check finds something."""
-    ill = scene.ill | {(min(pair), max(pair)) for pair in scene.pairs}
+    ill = scene.ill | {ends_between(*pair) for pair in scene.pairs}
     probed = scene.store.watch.routes.pair_index
     table = scene.store.flows.vswitch(host)
     others: dict[str, Row] = {}
     for (flow, _), row in table.rows.items() if table else ():
         src, dst = row.entry.src or "", row.entry.dst or ""
-        ends = (src, dst) if src < dst else (dst, src)
+        ends = ends_between(src, dst)
         if row.present and ends in probed and ends not in ill:
             others.setdefault(flow, row)
     return len(others), sum(check(scene, _side_of(scene, host, row), row) is not None for row in others.values())

@@ -111,4 +111,9 @@ class Case:
 
 def ends_of(anomaly: Anomaly) -> Ends:
     """The anomaly's pair without direction."""
-    return (anomaly.src, anomaly.dst) if anomaly.src < anomaly.dst else (anomaly.dst, anomaly.src)
+    return ends_between(anomaly.src, anomaly.dst)
+
+
+def ends_between(one: str, other: str) -> Ends:
+    """Two endpoints as a pair without direction."""
+    return (one, other) if one < other else (other, one)

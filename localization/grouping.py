@@ -176,6 +176,7 @@ def _ways(store: EvidenceStore, suspect: Suspect) -> list[Suspect]:
 
 def own_faults(book: CaseBook, store: EvidenceStore) -> None:
     """Sees to it that each active fault has a case."""
+    owned: list[Fault] = []
     for fault in store.watch.active():
         case = next((case for case in book.cases if fault.suspect in case.faults), None)
         case = case or _heir(book, store, fault)
@@ -185,10 +186,22 @@ def own_faults(book: CaseBook, store: EvidenceStore) -> None:
             component = component_of(store.topology, fault.suspect)
             case = book.start(component, fault.since_us, fault.found_us)
             case.faults.append(fault.suspect)
+        owned.append(fault)
+    _forget_replaced(book, store)
+    for fault in owned:
+        case = next(case for case in book.cases if fault.suspect in case.faults)
         for weak in [weak for weak in book.cases if weak is not case and _is_weak(weak)]:
             if all(_spreads(store, fault, anomaly) for anomaly in weak.anomalies.values()):
                 case = book.absorb(case, weak)
         case.bad_us = max(case.bad_us, fault.bad_us)
+
+
+def _forget_replaced(book: CaseBook, store: EvidenceStore) -> None:
+    """A case that nobody was told of, and whose faults are explained by others now, keeps its anomalies only."""
+    known = {fault.suspect for fault in store.watch.faults}
+    for case in book.cases:
+        if case.opened is None and case.anomalies and known.isdisjoint(case.faults):
+            case.faults = []
 
 
 def _heir(book: CaseBook, store: EvidenceStore, fault: Fault) -> Case | None:

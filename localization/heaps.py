@@ -7,11 +7,12 @@ a switch, a port) because of where it is seen moves to the part of it that anoth
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from localization.cases import Clue
+from localization.cases import Clue, Ends
 from localization.suspects import is_only_access
-from localization.topology import Topology
+from localization.topology import Topology, rnic_node
 from schemas.diagnosis import IncidentKind, IssueId
 
 MOST_NATS = 10.0
@@ -39,12 +40,15 @@ class Heap:
         return {clue.source or clue.layer for clue in self.clues if clue.nats >= SAYS_NATS}
 
 
-def heap_up(topology: Topology, clues: list[Clue], slow: bool) -> list[Heap]:
-    """Clues by suspect and kind, the heaviest first. ``slow``: next to nothing is lost, the pairs are slow."""
+def heap_up(topology: Topology, clues: list[Clue], slow: bool, pairs: Collection[Ends]) -> list[Heap]:
+    """Clues by suspect and kind, the heaviest first. ``slow``: next to nothing is lost, the pairs are slow.
+
+    ``pairs``: who is ill.
+    """
     piles: dict[tuple[str, IncidentKind], list[Clue]] = {}
     for clue in clues:
         piles.setdefault((suspect_of(topology, clue.component), clue.kind), []).append(clue)
-    _refine(topology, piles, slow)
+    _refine(topology, piles, slow, pairs)
     heaps = []
     for key in sorted(piles):
         best: dict[tuple[str, str, str, IssueId | None], Clue] = {}
@@ -74,17 +78,20 @@ def _is_wide(heap: Heap) -> bool:
     return heap.clues[0].component.startswith(("switch:", "host:"))
 
 
-def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]], slow: bool) -> None:
+def _refine(
+    topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]], slow: bool, pairs: Collection[Ends]
+) -> None:
     """Moves what speaks for a whole (a host, a switch, a port) to the part of it that another layer speaks against."""
     for whole in [key for key in sorted(piles) if key[1] in ("network_fault", "congestion")]:
         location = [clue for clue in piles[whole] if clue.layer == "underlay"]
-        parts = [key for key in sorted(piles) if key[1] == "network_fault" and is_part(topology, key[0], whole[0])]
+        parts = [
+            key for key in sorted(piles) if key[1] == "network_fault" and is_part(topology, key[0], whole[0], pairs)
+        ]
         known = [key for key in parts if sum(clue.nats for clue in piles[key]) >= PART_NATS]
         if whole[0].startswith("rnic:") and not slow:
             known = [key for key in known if _explains_loss(piles[key])]
         if whole[0].startswith("link:"):
-            speaks = _is_found_beyond if slow else _warns
-            known = [key for key in known if key[0].startswith("config:") or speaks(piles[key])]
+            known = [key for key in known if key[0].startswith("config:") or _is_found_beyond(piles[key], slow)]
         if not known or not location:
             continue
         best = max(known, key=lambda key: sum(clue.nats for clue in piles[key]))
@@ -96,32 +103,30 @@ def _refine(topology: Topology, piles: dict[tuple[str, IncidentKind], list[Clue]
 
 
 def _explains_loss(clues: list[Clue]) -> bool:
-    """Whether software or settings that are found wrong lose packets: only a broken chain does, the rest slows down."""
-    return any(clue.layer == "overlay" for clue in clues)
+    """Whether software that is found wrong loses packets: a broken chain does, and a container that is gone."""
+    return any(clue.layer == "overlay" or clue.issue == "container_crash" for clue in clues)
 
 
-def _is_found_beyond(clues: list[Clue]) -> bool:
-    """Whether another layer has something against it: what the place of a deep queue leaves over says nothing new."""
-    return sum(clue.nats for clue in clues if clue.layer != "underlay") >= PART_NATS
+def _is_found_beyond(clues: list[Clue], slow: bool) -> bool:
+    """Whether more than a place speaks against it: of what is slow any other layer, of what loses packets the device.
+
+    What the place of a deep queue leaves over says nothing new.
+    """
+    return sum(clue.nats for clue in clues if clue.layer == "host" or (slow and clue.layer != "underlay")) >= PART_NATS
 
 
-def _warns(clues: list[Clue]) -> bool:
-    """Whether a device says itself what is wrong with it."""
-    return sum(clue.nats for clue in clues if clue.layer == "host") >= PART_NATS
-
-
-def is_part(topology: Topology, part: str, whole: str) -> bool:
+def is_part(topology: Topology, part: str, whole: str, pairs: Collection[Ends]) -> bool:
     """Whether one component sits in another: software and settings in their host, settings in their switch or port.
 
     What is seen at an RNIC may as well sit in the software and the settings of its host: no probe tells them apart.
-    An RNIC with several links counts as a part of each: if it warns of itself, its link is not to blame.
+    An RNIC with several links counts as a part of each: if it warns of itself, its link is not to blame. A container
+    is a part of a host, or an RNIC, of which only its endpoints are ill. ``pairs``: who is ill.
     """
     if part == whole:
         return False
     (kind, _, name), (outer, _, scope) = part.partition(":"), whole.partition(":")
-    if outer == "host" and kind == "container":
-        listed = [endpoint for endpoint in topology.endpoints.values() if endpoint.host == scope]
-        return bool(listed) and all(endpoint.container == name for endpoint in listed)
+    if kind == "container" and outer in ("host", "rnic"):
+        return _holds_all_ill(topology, name, whole, pairs)
     if outer == "host":
         return kind in ("vswitch", "tunnel", "config") and name == scope
     if outer == "rnic" and kind in ("vswitch", "tunnel", "config") and name == scope.rpartition("/")[0]:
@@ -133,6 +138,24 @@ def is_part(topology: Topology, part: str, whole: str) -> bool:
     cables = [topology.cables[scope]] if scope in topology.cables else topology.neighbours.get(scope, [])
     ports = {port for cable in cables for port in (cable.port_a, cable.port_b)} if outer != "switch" else {scope}
     return name in ports or (outer == "switch" and name.startswith(f"{scope}/"))
+
+
+def _holds_all_ill(topology: Topology, container: str, whole: str, pairs: Collection[Ends]) -> bool:
+    """Whether every ill pair that ends at a host or RNIC ends in one container there.
+
+    Of an endpoint that has left, the name still says of which container it was.
+    """
+    found = False
+    for ends in pairs:
+        listed = [topology.endpoints.get(end) for end in ends]
+        there = {
+            each.container for each in listed if each and whole in (f"host:{each.host}", f"rnic:{rnic_node(each)}")
+        }
+        gone = {end.rpartition("/")[0] for end, each in zip(ends, listed, strict=True) if each is None}
+        if there and container not in there:
+            return False
+        found |= container in there | gone
+    return found
 
 
 def suspect_of(topology: Topology, component: str) -> str:

@@ -16,6 +16,7 @@ from localization.suspects import Suspect
 from localization.switches import QUEUES, fell_silent
 from localization.topology import Cable
 from schemas.diagnosis import Evidence, IssueId, PassTest, TracePass
+from schemas.instants import SECOND_US
 from schemas.telemetry import DeviceEvent
 
 ASSUMPTION = "a device that warns is in trouble; one that does not may be, too"
@@ -26,6 +27,8 @@ GID_NATS = 6.0
 QUEUE_NATS = 5.0
 SILENT_NATS = 5.0
 FLAP_EVENTS = 3
+KILLS_US = 4 * SECOND_US
+"""A collective that gets nothing through for so long gives up, so a container that exits later did it for that."""
 TURNS = 2
 """A port that came up so often was down in between, whether that was reported or not."""
 
@@ -99,6 +102,8 @@ def _weigh_event(scene: Scene, event: DeviceEvent, share: float, into: tuple[Out
     if scene.case.symptom() not in signature.symptoms and scene.case.symptom() is not None:
         nats *= 0.5
     if event.event in ("port_down", "rnic_missing", "bond_failed") and _passes_others(scene, event.device):
+        nats *= CONTRADICTED
+    if event.event == "container_exit" and event.t_us > scene.onset_us + KILLS_US:
         nats *= CONTRADICTED
     if event.event == "cc_disabled" and any(test.port in event.device for test in scene.deep):
         nats += QUEUE_NATS

@@ -126,7 +126,7 @@ def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
     if same and now.kind == before.kind:
         return now.issue != before.issue or now.confidence >= before.confidence
     blamed = suspect_of(store.topology, before.component)
-    if before.issue is None and now.issue is not None and is_part(store.topology, now.component, blamed):
+    if before.issue is None and now.issue is not None and is_part(store.topology, now.component, blamed, ()):
         return now.confidence > EVEN
     return now.confidence >= doubted(store, before, now).confidence - SLACK
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localization.cases import Ends
+from localization.cases import Ends, ends_between
 from localization.history import Second
 from localization.routes import trains_of
 from localization.watch import FabricWatch
@@ -49,7 +49,7 @@ class Usage:
         sent = lost = 0
         for route, (packets, gone) in self.packets(table.suspects.of_link(link)).items():
             src, dst = table.routes[route][:2]
-            ends = (src, dst) if src < dst else (dst, src)
+            ends = ends_between(src, dst)
             if ends in own:
                 continue
             if ends in ill:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from math import log
 
+from localization.cases import ends_between
 from localization.scene import Scene
 from localization.suspects import Suspect
 
@@ -23,13 +24,27 @@ def reply_ports(scene: Scene, forward: dict[str, float]) -> dict[str, float]:
     """
     if scene.case.symptom() != "high_latency":
         return {}
-    chances = [passing_chances(scene, ends) for ends in sorted({(min(pair), max(pair)) for pair in scene.pairs})]
+    chances = [passing_chances(scene, ends) for ends in sorted({ends_between(*pair) for pair in scene.pairs})]
     found: dict[str, float] = {}
     for port in set.intersection(*[set(each) for each in chances]) if chances else ():
         cost = sum(log(each[port]) for each in chances)
         if DEAREST_NATS <= cost < 0.0 and forward.get(port, 0.0) < 1.0:
             found[port] = cost
     return found
+
+
+def lone_deep_port(scene: Scene, suspect: Suspect) -> set[str]:
+    """The only deep queue at a switch, or before it, that slow pairs have in common; empty: none, or several.
+
+    A switch delays packets in its queues, so those of one port explain what its other ports do not show. If it holds
+    back its neighbours, several queues before it are deep.
+    """
+    if suspect.kind != "switch":
+        return set()
+    cables = scene.topology.neighbours.get(suspect.name, [])
+    near = {port for cable in cables for port in (cable.port_a, cable.port_b)}
+    deep = {test.port for test in scene.deep if test.port in near}
+    return deep if len(deep) == 1 else set()
 
 
 def may_pass(scene: Scene, pair: tuple[str, str], link: str) -> bool:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 from localization.cards import what_is_left
-from localization.cases import Clue, Ends
+from localization.cases import Clue, Ends, ends_between
 from localization.faults import TOTAL, Fault, crossing_of
 from localization.likelihood import EDGE_S
 from localization.passages import may_pass
 from localization.scene import Scene
-from localization.suspects import is_only_access
+from localization.suspects import Suspect, is_only_access
 from localization.topology import Topology
 from localization.watch import HEAVY_LOSS
 from schemas.diagnosis import IssueId
@@ -59,12 +59,16 @@ def issue_of(scene: Scene, fault: Fault) -> tuple[IssueId | None, str]:
 
 
 def _corrupts_unseen(scene: Scene, fault: Fault) -> bool:
-    """Whether it is a link into a card that drops an even share of packets, none of them late: the fibre is left.
+    """Whether it is a link to a card that drops an even share of packets, none of them late: the fibre is left.
 
-    Where a switch receives, its port would have counted them (``_crc_errors``).
+    Where a switch receives, its port would have counted them (``_crc_errors``). What a card sends may seem to get lost
+    as well: its replies come in.
     """
-    cable = scene.topology.cables.get(fault.suspect.name) if fault.suspect.kind == "direction" else None
-    if cable is None or not scene.topology.is_rnic(cable.far_end(fault.suspect.source) or ""):
+    link = fault_link(scene, fault)
+    cable = scene.topology.cables[link] if link else None
+    if cable is None or scene.topology.is_rnic(fault.suspect.source):
+        return False
+    if not (scene.topology.is_rnic(cable.node_a) or scene.topology.is_rnic(cable.node_b)):
         return False
     settled = scene.t_us - fault.since_us >= EVEN_US and fault.hit >= 1.0
     late = any(anomaly.symptom == "high_latency" for anomaly in scene.case.anomalies.values())
@@ -112,7 +116,7 @@ def _flows_by_second(scene: Scene, fault: Fault) -> list[dict[Ends, tuple[int, i
         flows: dict[Ends, tuple[int, int]] = {}
         for at in crossing_of(fault, second, table).tolist():
             src, dst = table.routes[int(second.route[at])][:2]
-            ends = (src, dst) if src < dst else (dst, src)
+            ends = ends_between(src, dst)
             sent, lost = flows.get(ends, (0, 0))
             flows[ends] = sent + int(second.sent[at]), lost + int(second.lost[at])
         found.append(flows)
@@ -159,6 +163,12 @@ def fault_link(scene: Scene, fault: Fault) -> str | None:
         cables = scene.topology.neighbours.get(fault.suspect.name, [])
         return cables[0].link if len(cables) == 1 else None
     return fault.suspect.name if fault.suspect.name in scene.topology.cables else None
+
+
+def place_of(scene: Scene, fault: Fault, shape: str) -> Suspect:
+    """Where a fault is, by its shape: what arrives corrupted at a card is its link's, the card only drops it."""
+    link = fault_link(scene, fault)
+    return Suspect("link", link) if link is not None and shape == UNSEEN else fault.suspect
 
 
 def corrupting_links(scene: Scene) -> dict[str, tuple[int, float]]:

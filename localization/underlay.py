@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from math import log
 
-from localization.cases import Clue, Ends, Outcome, ends_of
+from localization.cases import Clue, Ends, Outcome, ends_between, ends_of
 from localization.faults import Fault
 from localization.heaps import suspect_of
 from localization.likelihood import SUPPORT_NATS
 from localization.links import LinkUse, usage_since
-from localization.passages import reply_ports
+from localization.passages import lone_deep_port, reply_ports
 from localization.patterns import (
     LEFT,
     UNSEEN,
@@ -25,6 +25,7 @@ from localization.patterns import (
     ends_of_lone_flow,
     fault_link,
     issue_of,
+    place_of,
 )
 from localization.queues import QueueTest
 from localization.scene import Scene, listing
@@ -114,7 +115,7 @@ def _ports(scene: Scene) -> dict[str, float]:
     topology = scene.topology
     by_pair: dict[Ends, set[str]] = {}
     for (src, dst), paths in scene.paths().items():
-        ports = by_pair.setdefault((src, dst) if src < dst else (dst, src), set())
+        ports = by_pair.setdefault(ends_between(src, dst), set())
         for path in paths:
             for cable in [topology.cables[link] for link in path if link in topology.cables]:
                 ends = ((cable.port_a, cable.node_a), (cable.port_b, cable.node_b))
@@ -145,7 +146,7 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
         if elsewhere:
             nats, issue, shape = nats - ERRORS_NATS, None, elsewhere
         tests.append(PassTest(test="shape", result=issue or "no issue", detail=shape))
-        _blame(scene, outcome, fault.suspect, (nats, text), issue)
+        _blame(scene, outcome, place_of(scene, fault, shape), (nats, text), issue)
         if issue == "crc_error" and shape != UNSEEN:
             link = f"link:{fault_link(scene, fault)}"
             outcome.clues.append(Clue(link, COUNTED_NATS, "network_fault", issue, "underlay", shape, "counters"))
@@ -235,6 +236,7 @@ def _group_test(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[s
     issue: IssueId | None = "pcie_nic_error" if suspect.kind == "host" else None
     ports = _ports(scene)
     shared = frozenset([port for port, share in ports.items() if share >= 1.0]) | set(reply_ports(scene, ports))
+    shared |= lone_deep_port(scene, suspect)
     _blame(scene, outcome, suspect, (min(MOST_NATS, nats), text), issue, shared)
     for rival, gain in scene.case.rivals:
         text = f"they have {words_of(scene.topology, rival)} in common nearly as well"
@@ -260,7 +262,7 @@ def _counter_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> lis
 def _link_tests(scene: Scene, tests: list[PassTest]) -> list[LinkUse]:
     """Who else uses the links of the case's pairs."""
     usage = usage_since(scene.store.watch, scene.onset_us)
-    own = {(src, dst) if src < dst else (dst, src) for src, dst in scene.pairs}
+    own = {ends_between(src, dst) for src, dst in scene.pairs}
     links = list(dict.fromkeys(link for paths in scene.paths().values() for path in paths for link in path))
     uses = [usage.of_link(link, own, scene.ill) for link in links[:32]]
     for use in uses:

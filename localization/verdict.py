@@ -62,7 +62,7 @@ class Verdict:
 def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
     """The verdict on a case."""
     clues = _withheld([clue for outcome in outcomes for clue in outcome.clues if clue.nats > 0.0])
-    heaps = heap_up(scene.topology, clues, slow=_is_slow(scene))
+    heaps = heap_up(scene.topology, clues, slow=_is_slow(scene), pairs=scene.pairs)
     missing = sum(outcome.trace.verdict == "inconclusive" for outcome in outcomes)
     shares = weigh(heaps, OTHER_NATS + MISSING_NATS * missing)
     lapse, others = doubts(scene, heaps[0], name_of(heaps[0])[0]) if heaps else (0.0, ())

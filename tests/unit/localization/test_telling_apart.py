@@ -223,7 +223,7 @@ def test_of_two_parts_that_no_train_tells_apart_the_one_that_another_pass_speaks
     clue = Clue("link:u-1-0-0", 10.0, "network_fault", None, "underlay", "losses")
     equal = clue._replace(component="link:u-1-0-1")
     warned = equal._replace(nats=4.0, issue="crc_error", layer="host", source="devices")
-    first, second = heap_up(Topology(), [clue, equal, warned], slow=False)
+    first, second = heap_up(Topology(), [clue, equal, warned], slow=False, pairs=())
     assert [heap.clues[0].component for heap in (first, second)] == ["link:u-1-0-1", "link:u-1-0-0"]
     assert first.nats > second.nats
 

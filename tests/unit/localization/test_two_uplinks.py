@@ -142,7 +142,7 @@ def test_losses_alone_do_not_move_from_a_link_to_its_rnic() -> None:
     def clue(component: str, nats: float, issue: IssueId | None = None) -> Clue:
         return Clue(component, nats, "network_fault", issue, "underlay", "")
 
-    heaps = heap_up(topology(), [clue("link:b2", 9.0), clue("rnic:h2/mlx5_0", 8.0)], slow=False)
+    heaps = heap_up(topology(), [clue("link:b2", 9.0), clue("rnic:h2/mlx5_0", 8.0)], slow=False, pairs=())
     assert [name_of(heap)[0] for heap in heaps] == ["link:b2", "rnic:h2/mlx5_0"]
 
 
@@ -158,5 +158,5 @@ def test_a_deep_queue_before_one_uplink_is_congestion_unless_another_pass_accuse
         clues.append(
             Clue("rnic:h2/mlx5_0", table, "network_fault", "offloading_failure", "boundary", "tables disagree")
         )
-    heaps = heap_up(topology(), clues, slow=True)
+    heaps = heap_up(topology(), clues, slow=True, pairs=())
     assert name_of(heaps[0])[0] == first
