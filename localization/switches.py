@@ -9,11 +9,12 @@ silent while other switches' go on.
 
 from __future__ import annotations
 
-from localization.faults import Fault
+from localization.faults import TOTAL, Fault
 from localization.links import usage_since
 from localization.producers import Stream
 from localization.scene import Scene
 from localization.suspects import Suspect
+from localization.topology import Topology
 from schemas.instants import SECOND_US
 
 QUEUES = "switch-queues"
@@ -25,14 +26,24 @@ MOST = 0.5
 
 def switches_alike(scene: Scene, fault: Fault) -> list[str]:
     """Switches next to a blamed RNIC or link through which nobody else's packets pass."""
-    topology = scene.topology
-    if fault.suspect.kind == "rnic":
-        cables = topology.neighbours.get(fault.suspect.name, [])
-    else:
-        cables = [topology.cables[fault.suspect.name]] if fault.suspect.name in topology.cables else []
-    ends = [{node for node in (cable.node_a, cable.node_b) if not topology.is_rnic(node)} for cable in cables]
+    ends = _ends_of(scene.topology, fault.suspect)
     shared = set.intersection(*ends) if ends else set()
     return [switch for switch in sorted(shared) if _is_alike(scene, fault, switch)]
+
+
+def takes_along(topology: Topology, fault: Fault, switch: str) -> bool:
+    """Whether a fault is a switch's, or lets nothing pass a link or card next to it: its telemetry may end for that."""
+    return fault.suspect == Suspect("switch", switch) or (
+        fault.loss >= TOTAL and any(switch in ends for ends in _ends_of(topology, fault.suspect))
+    )
+
+
+def _ends_of(topology: Topology, suspect: Suspect) -> list[set[str]]:
+    """The switches at each link of an RNIC, or of a link."""
+    cables = topology.neighbours.get(suspect.name, []) if suspect.kind == "rnic" else []
+    if suspect.name in topology.cables:
+        cables = [topology.cables[suspect.name]]
+    return [{node for node in (cable.node_a, cable.node_b) if not topology.is_rnic(node)} for cable in cables]
 
 
 def _is_alike(scene: Scene, fault: Fault, switch: str) -> bool:

@@ -14,7 +14,7 @@ from math import exp, log
 
 from localization.evidence import EvidenceStore
 from localization.producers import is_starved
-from localization.suspects import Suspect
+from localization.switches import takes_along
 from schemas.diagnosis import Evidence, IncidentKind, PassTest, TracePass
 from schemas.instants import SECOND_US, micros
 from schemas.telemetry import AgentHealth
@@ -161,10 +161,13 @@ def _silences(store: EvidenceStore, t_us: int) -> list[Trouble]:
 
 
 def _is_of_broken_switch(store: EvidenceStore, key: tuple[str, str]) -> bool:
-    """Whether a stream reports on a switch that is blamed itself, or known to be gone: its silence belongs to that."""
+    """Whether a stream reports on a switch that is blamed, or known to be gone: its silence belongs to that.
+
+    Of a switch that is off it may be a link or card beneath it that is blamed at first: nothing passes either.
+    """
     subject = store.producers.streams[key].subject
     gone = any(event.event in GONE and event.device == f"switch:{subject}" for event in store.events)
-    return gone or any(fault.suspect == Suspect("switch", subject) for fault in store.watch.faults)
+    return gone or any(takes_along(store.topology, fault, subject) for fault in store.watch.faults)
 
 
 def _is_of(store: EvidenceStore, key: tuple[str, str], containers: set[str]) -> bool:

@@ -151,6 +151,11 @@ def test_a_switch_that_only_one_card_is_probed_through_is_told_by_what_it_says_o
     assert switch.action.target == f"switch:{LEAF}"
 
 
+def test_telemetry_that_ends_with_a_switch_is_no_gap_while_a_card_beneath_it_is_still_blamed() -> None:
+    some = [m for m in queues(60) if m.switch != LEAF or m.t_us <= BEGIN_US + 31 * SECOND_US]
+    assert [each.kind for each in one_behind_the_leaf(list(some))] == ["network_fault"]
+
+
 def troubles(*said: ReportingGaps, effect: object = None) -> list[Incident]:
     messages: list[Message] = [fabric_map(), endpoint_map(), *health(70), *said]
     messages += probe_results(70, effect or (lambda *_: WELL))  # type: ignore[arg-type]
