@@ -204,9 +204,10 @@ def corrupting_instead(scene: Scene, fault: Fault) -> dict[str, int]:
     blamed itself counts none.
 
     A packet that was corrupted is counted where it is dropped: a link explains the losses if it counted as many. Of
-    two faults that begin together the one that nobody counts is the rarer explanation.
+    two faults that begin together the one that nobody counts is the rarer explanation. Probe and reply may both meet
+    the link, and get lost twice as often as a packet does.
     """
-    if fault.loss >= HEAVY_LOSS or _crc_errors(scene, fault):
+    if fault.loss >= 2.0 * HEAVY_LOSS or _crc_errors(scene, fault):
         return {}
     counted = {link: errors for link, (errors, _) in corrupting_links(scene).items() if errors >= fault.lost}
     return {link: n for link, n in counted.items() if all(may_pass(scene, pair, link) for pair in scene.pairs)}

@@ -155,7 +155,7 @@ def _fault_tests(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> list[
             outcome.clues.append(Clue(rnic, COUNTED_NATS, "network_fault", issue, "underlay", shape, "counters"))
         for rival, gain in fault.rivals:
             text = f"{words_of(scene.topology, rival)} explains the losses nearly as well"
-            _blame(scene, outcome, rival, (nats - (fault.gain - gain), text), None)
+            _blame(scene, outcome, rival, (nats - max(0.0, fault.gain - gain), text), None)
         for switch in switches_alike(scene, fault):
             text = f"nothing else that arrives is probed through switch {switch}: it explains the losses as well"
             _blame(scene, outcome, Suspect("switch", switch), (nats + PRIOR_NATS["switch"], text), None)
