@@ -187,21 +187,16 @@ def own_faults(book: CaseBook, store: EvidenceStore) -> None:
             case = book.start(component, fault.since_us, fault.found_us)
             case.faults.append(fault.suspect)
         owned.append(fault)
-    _forget_replaced(book, store)
+    known = {fault.suspect for fault in store.watch.faults}
+    for case in book.cases:
+        if case.opened is None and case.anomalies and known.isdisjoint(case.faults):
+            case.faults = []  # nobody was told of it, and others explain its anomalies now
     for fault in owned:
         case = next(case for case in book.cases if fault.suspect in case.faults)
         for weak in [weak for weak in book.cases if weak is not case and _is_weak(weak)]:
             if all(_spreads(store, fault, anomaly) for anomaly in weak.anomalies.values()):
                 case = book.absorb(case, weak)
         case.bad_us = max(case.bad_us, fault.bad_us)
-
-
-def _forget_replaced(book: CaseBook, store: EvidenceStore) -> None:
-    """A case that nobody was told of, and whose faults are explained by others now, keeps its anomalies only."""
-    known = {fault.suspect for fault in store.watch.faults}
-    for case in book.cases:
-        if case.opened is None and case.anomalies and known.isdisjoint(case.faults):
-            case.faults = []
 
 
 def _heir(book: CaseBook, store: EvidenceStore, fault: Fault) -> Case | None:

@@ -28,6 +28,7 @@ from localization.incidents import (
 from localization.monitor import SHARE
 from localization.monitor_cases import SILENCES, MonitorCases
 from localization.suspects import Suspect
+from localization.switches import is_cut_off
 from localization.verdict import Verdict
 from localization.watch import HEAVY_LOSS
 from schemas.diagnosis import Anomaly, IncidentKind
@@ -226,7 +227,8 @@ def _unite_switches(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Ve
         for other in [case for case in book.cases if case is not whole and whole in book.cases]:
             near = abs(other.onset_us - whole.onset_us) <= TOGETHER_US
             bare = _culprit(other, store, verdicts).startswith(("link:", "rnic:")) and _is_bare(other, verdicts)
-            owed = bare or _is_cut_off(whole, other, store, verdicts)
+            said = [case.meant or verdicts.get(case.case) for case in (whole, other)]
+            owed = bare or is_cut_off(store.topology, *[(each.component, each.issue) for each in said if each])
             if near and owed and whole in book.cases and _lies_behind(other, store, switch):
                 grown.append(book.absorb(whole, other))
     return grown
@@ -235,21 +237,6 @@ def _unite_switches(book: CaseBook, store: EvidenceStore, verdicts: dict[str, Ve
 def _culprit(case: Case, store: EvidenceStore, verdicts: dict[str, Verdict]) -> str:
     """Whom a case blames, empty: nobody."""
     return (_blamed(case, store, verdicts.get(case.case)) or ("", ""))[0]
-
-
-def _is_cut_off(whole: Case, other: Case, store: EvidenceStore, verdicts: dict[str, Verdict]) -> bool:
-    """Whether a case blames a link for being down that ends at a switch which is off: that is why."""
-    off, down = (case.meant or verdicts.get(case.case) for case in (whole, other))
-    kind, _, name = _culprit(other, store, verdicts).partition(":")
-    cable = store.topology.cables.get(name) if kind == "link" else None
-    if (
-        off is None
-        or down is None
-        or cable is None
-        or (off.issue, down.issue) != ("switch_offline", "switch_port_down")
-    ):
-        return False
-    return off.component in (f"switch:{cable.node_a}", f"switch:{cable.node_b}")
 
 
 def _lies_behind(case: Case, store: EvidenceStore, switch: Suspect) -> bool:

@@ -15,6 +15,7 @@ from localization.producers import Stream
 from localization.scene import Scene
 from localization.suspects import Suspect
 from localization.topology import Topology
+from schemas.diagnosis import IssueId
 from schemas.instants import SECOND_US
 
 QUEUES = "switch-queues"
@@ -36,6 +37,18 @@ def takes_along(topology: Topology, fault: Fault, switch: str) -> bool:
     return fault.suspect == Suspect("switch", switch) or (
         fault.loss >= TOTAL and any(switch in ends for ends in _ends_of(topology, fault.suspect))
     )
+
+
+def is_cut_off(topology: Topology, *said: tuple[str | None, IssueId | None]) -> bool:
+    """Whether the second of two verdicts (component, issue) is a link that is down at the switch that is off by the
+    first.
+    """
+    if [issue for _, issue in said] != ["switch_offline", "switch_port_down"]:
+        return False
+    (switch, _), (down, _) = said
+    port = topology.by_port.get((down or "").removeprefix("port:"))
+    cable = port or topology.cables.get((down or "").removeprefix("link:"))
+    return cable is not None and switch in (f"switch:{cable.node_a}", f"switch:{cable.node_b}")
 
 
 def _ends_of(topology: Topology, suspect: Suspect) -> list[set[str]]:

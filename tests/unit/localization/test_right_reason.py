@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from localization.cases import Case
 from localization.evidence import EvidenceStore, new_evidence
 from localization.faults import Fault
 from localization.grouping import CaseBook, own_faults
 from localization.heaps import is_part
-from localization.lifecycle import _is_cut_off
 from localization.parameters import LocalizationParameters
 from localization.suspects import Suspect
+from localization.switches import is_cut_off
 from localization.topology import Topology
 from schemas.diagnosis import IssueId
 from tests.small_fabric import (
@@ -143,11 +142,5 @@ def test_of_two_faults_that_one_replaces_neither_leaves_a_case_behind() -> None:
 def test_a_link_that_is_down_at_a_switch_that_is_off_is_no_second_fault(
     link: str, issues: tuple[IssueId | None, IssueId | None], owed: bool
 ) -> None:
-    def dead(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
-        return Suffers(loss=1.0) if second > 30 and "u-1-0-0" in path else WELL
-
-    said = history_of(40, dead)[-1]
-    off = replace(said, component="switch:spine-0", issue=issues[0])
-    down = replace(said, component=f"link:{link}", issue=issues[1])
-    whole, other = (Case("c", BEGIN_US, BEGIN_US, opened=each, meant=each) for each in (off, down))
-    assert _is_cut_off(whole, other, store_of(), {}) is owed
+    off, down = ("switch:spine-0", issues[0]), (f"link:{link}", issues[1])
+    assert is_cut_off(store_of().topology, off, down) is owed
