@@ -29,20 +29,21 @@ def counting(errors: int) -> list[SwitchQueues]:
 
 
 @pytest.mark.parametrize(
-    ("errors", "beneath", "blamed"),
+    ("errors", "loss", "beneath", "blamed"),
     [
-        (50, False, UPLINK),
-        (1, False, "a7-0"),
-        (50, True, "a7-0"),
+        (50, 0.02, False, UPLINK),
+        (500, 0.07, False, UPLINK),
+        (1, 0.02, False, "a7-0"),
+        (50, 0.02, True, "a7-0"),
     ],
 )
-def test_errors_that_a_link_counts_explain_lost_replies(errors: int, beneath: bool, blamed: str) -> None:
+def test_errors_that_a_link_counts_explain_lost_replies(errors: int, loss: float, beneath: bool, blamed: str) -> None:
     """Few errors, or losses of a neighbour beneath the same leaf, whose replies can't come over it: not that link."""
     senders = {endpoint(host, 0) for host in (1, 3, 5, *((6,) if beneath else ()))}
 
     def effect(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
         lossy = (src == RECEIVER and UPLINK in path) or (dst == RECEIVER and src in senders)
-        return Suffers(loss=0.02) if second > 30 and lossy else WELL
+        return Suffers(loss=loss) if second > 30 and lossy else WELL
 
     (incident,) = told(60, effect, health(60), counting(errors))
     assert incident.component in (f"link:{blamed}", "rnic:h7/mlx5_0" if blamed == "a7-0" else "")
