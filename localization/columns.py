@@ -1,7 +1,6 @@
 """One second of probe results as columns: what each train saw, and each pair in sum, of all jobs judged together.
 
-``read_trains`` is the only place that touches single results, hence its list comprehensions: about 1 us per result,
-most of it for bringing them from memory.
+Messages come packed (``schemas.packing``), so no single result is looked at: what is done in Python is done by message.
 Left out: traceroutes (they carry paths, not samples), trains of which nothing was sent (``not_sent`` and
 ``target_not_ready`` are no loss), and pairs with an endpoint that is not ready.
 """
@@ -10,22 +9,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate, chain, compress
 
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.pairs import PairTable
-from schemas.probing import ProbeResult, ProbeResults
+from schemas.packing import NUMBERS, PackedResults, Path, Route
 
 RTT_FLOOR_US = 0.01
 """Below any network; keeps the logarithm finite where a clock was too coarse."""
-
-AT_ONCE = 32
-"""Messages whose results are read together: few enough that they stay in the cache while each field is taken."""
-
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,87 +69,78 @@ class PairSums:
     hops: Ints
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Readings:
-    """One job's trains of a second, lists of equal length; ``samples`` holds ``count`` of each, one after another.
+    """One job's trains of a second, lists of equal length; ``numbers`` and ``samples`` as messages have them.
 
-    ``row``: in the job's own table. ``path`` indexes ``paths``, -1 = not known.
+    ``sizes``: trains of each message. ``row``: in the job's own table. ``path`` indexes ``paths``, -1 = not known.
+    ``kept``: which of the trains that the messages brought are in the lists, None = all.
     """
 
-    src: list[str] = field(default_factory=list)
-    dst: list[str] = field(default_factory=list)
-    row: list[int] = field(default_factory=list)
-    t_us: list[int] = field(default_factory=list)
-    sport: list[int] = field(default_factory=list)
-    sent: list[int] = field(default_factory=list)
-    lost: list[int] = field(default_factory=list)
-    path: list[int] = field(default_factory=list)
-    count: list[int] = field(default_factory=list)
-    samples: list[float] = field(default_factory=list)
-    paths: dict[Path | None, int] = field(default_factory=lambda: {None: -1})
-
-    def read(self, messages: Sequence[ProbeResults], pairs: PairTable) -> None:
-        """Adds the trains of some messages."""
-        results: list[ProbeResult] = []
-        for message in messages:
-            trains = [r for r in message.results if r.sent and r.kind != "traceroute"]
-            targets = [r.dst for r in trains]
-            results += trains
-            self.src += [message.src] * len(trains)
-            self.dst += targets
-            self.row += pairs.rows(message.src, targets)
-        self.t_us += [r.t_us for r in results]
-        self.sport += [r.sport or 0 for r in results]
-        self.sent += [r.sent for r in results]
-        self.lost += [r.lost for r in results]
-        number = self.paths.setdefault
-        self.path += [number(r.path, len(self.paths) - 1) for r in results]
-        rtts = [r.rtt_us for r in results]
-        self.count += [len(rtt) for rtt in rtts]
-        self.samples += chain.from_iterable(rtts)
-
-    def only(self, chosen: Flags) -> Readings:
-        """Those of the chosen trains."""
-        flags = chosen.tolist()
-        kept = Readings(samples=list(compress(self.samples, np.repeat(chosen, self.count).tolist())))
-        for name in ("src", "dst", "row", "t_us", "sport", "sent", "lost", "count"):
-            setattr(kept, name, list(compress(getattr(self, name), flags)))
-        names = list(self.paths)
-        kept.path = [kept.paths.setdefault(names[n + 1], len(kept.paths) - 1) for n in compress(self.path, flags)]
-        return kept
-
-    def known_paths(self) -> tuple[Path, ...]:
-        """What ``path`` indexes."""
-        return tuple(path for path in self.paths if path is not None)
+    src: list[str]
+    dst: list[str]
+    row: list[int]
+    path: list[int]
+    paths: tuple[Path, ...]
+    sizes: list[int]
+    numbers: list[bytes]
+    samples: list[bytes]
+    kept: Flags | None = None
 
 
-def read_trains(pending: Sequence[ProbeResults], pairs: PairTable, usable: Callable[[str, str], bool]) -> Readings:
+def read_trains(pending: Sequence[PackedResults], pairs: PairTable, usable: Callable[[str, str], bool]) -> Readings:
     """The trains of a job's waiting messages. ``usable`` is asked once for each new pair."""
-    read, known = Readings(), len(pairs.names)
-    for low in range(0, len(pending), AT_ONCE):
-        read.read(pending[low : low + AT_ONCE], pairs)
+    src: list[str] = []
+    dst: list[str] = []
+    row: list[int] = []
+    routes: list[Route | None] = []
+    known, sizes = len(pairs.names), [len(message.dst) for message in pending]
+    for message, size in zip(pending, sizes, strict=True):
+        src += [message.src] * size
+        dst += message.dst
+        row += pairs.rows(message.src, message.dst)
+        routes += message.routes
     pairs.grow()
-    for row in range(known, len(pairs.names)):
-        pairs.columns.live[row] = usable(*pairs.names[row])
-    if pairs.columns.live[: len(pairs.names)].all():
-        return read
-    return read.only(pairs.columns.live[np.array(read.row, np.int64)])
+    for new in range(known, len(pairs.names)):
+        pairs.columns.live[new] = usable(*pairs.names[new])
+    kept = None
+    if not pairs.columns.live[: len(pairs.names)].all():
+        kept = pairs.columns.live[np.array(row, np.int64)]
+        flags = kept.tolist()
+        src, dst, row = list(compress(src, flags)), list(compress(dst, flags)), list(compress(row, flags))
+        routes = list(compress(routes, flags))
+    path, paths = _number_paths(routes)
+    numbers, samples = [message.numbers for message in pending], [message.samples for message in pending]
+    return Readings(src, dst, row, path, paths, sizes, numbers, samples, kept)
 
 
-def bring_together(readings: Sequence[Readings], begin: Ints) -> Trains:
-    """The trains of several jobs, each with some, as columns; ``begin``: the first row of each."""
-    sizes = np.array([len(read.row) for read in readings], np.int64)
-    counts, samples = _ints([read.count for read in readings]), _floats([read.samples for read in readings])
+def _number_paths(routes: Sequence[Route | None]) -> tuple[list[int], tuple[Path, ...]]:
+    """Numbers of paths in the order of first use, and what they number."""
+    numbers: dict[Route | None, int] = {None: -1}
+    number = numbers.setdefault
+    found = [number(route, len(numbers) - 1) for route in routes]
+    paths = [route.links for route in numbers if route is not None]
+    if len(set(paths)) == len(paths):
+        return found, tuple(paths)
+    again: dict[Path, int] = {}  # of a path that was forgotten meanwhile there are two
+    same = [again.setdefault(path, len(again)) for path in paths]
+    return [same[n] if n >= 0 else n for n in found], tuple(again)
+
+
+def bring_together(readings: Sequence[Readings], begin: Ints) -> tuple[Trains, Ints]:
+    """The trains of several jobs, each with some, as columns, and their ports; ``begin``: each one's first row."""
+    (t_us, sent, lost, sport, counts), samples = _unpack(readings)
     owner = np.repeat(np.arange(len(counts)), counts)
     log_rtt = np.log(np.maximum(samples, RTT_FLOOR_US))
-    path, paths = _ints([read.path for read in readings]), [read.known_paths() for read in readings]
+    sizes = np.array([len(read.row) for read in readings], np.int64)
+    path, paths = _ints([read.path for read in readings]), [read.paths for read in readings]
     before = np.array([0, *accumulate(map(len, paths))][:-1], np.int64)
-    return Trains(
+    trains = Trains(
         begin=np.cumsum(sizes) - sizes,
         row=_ints([read.row for read in readings]) + np.repeat(begin, sizes),
-        t_us=_ints([read.t_us for read in readings]),
-        sent=_ints([read.sent for read in readings]),
-        lost=_ints([read.lost for read in readings]),
+        t_us=t_us,
+        sent=sent,
+        lost=lost,
         path=np.where(path < 0, path, path + np.repeat(before, sizes)),
         paths=[path for own in paths for path in own],
         rtt_us=_medians(samples, counts),
@@ -163,6 +148,23 @@ def bring_together(readings: Sequence[Readings], begin: Ints) -> Trains:
         rtt_log_sum=_sums(log_rtt, owner, len(counts)),
         rtt_log_square=_sums(log_rtt**2, owner, len(counts)),
     )
+    return trains, sport
+
+
+def _unpack(readings: Sequence[Readings]) -> tuple[Sequence[Ints], Floats]:
+    """The columns of the trains that are kept, in ``PackedResults.numbers``' order, and their samples."""
+    numbers = np.frombuffer(b"".join(chain.from_iterable(read.numbers for read in readings)), np.int64)
+    samples = np.frombuffer(b"".join(chain.from_iterable(read.samples for read in readings)), np.float64)
+    sizes = np.array(list(chain.from_iterable(read.sizes for read in readings)), np.int64)
+    step = np.repeat(sizes, sizes)
+    ends = np.cumsum(sizes)
+    first = np.arange(len(step)) + np.repeat((NUMBERS - 1) * (ends - sizes), sizes)
+    columns = [numbers[first + n * step] for n in range(NUMBERS)]
+    if all(read.kept is None for read in readings):
+        return columns, samples
+    kept = [np.ones(sum(read.sizes), np.bool_) if read.kept is None else read.kept for read in readings]
+    chosen = np.concatenate(kept)
+    return [column[chosen] for column in columns], samples[np.repeat(chosen, columns[-1])]
 
 
 def medians_or_none(trains: Trains) -> list[float | None]:
@@ -179,13 +181,6 @@ def _ints(lists: Sequence[list[int]]) -> Ints:
     for each in lists:
         joined.fromlist(each)
     return np.frombuffer(joined, np.int64)
-
-
-def _floats(lists: Sequence[list[float]]) -> Floats:
-    joined = array("d")
-    for each in lists:
-        joined.fromlist(each)
-    return np.frombuffer(joined, np.float64)
 
 
 def _sums(values: Floats, owner: Ints, size: int) -> Floats:

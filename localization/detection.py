@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from localization.anomalies import AnomalyBook, Finding, Key
 from localization.columns import PairSums, Readings, Trains, bring_together, medians_or_none, read_trains
@@ -23,6 +24,7 @@ from schemas.folding import DERIVED_CLOCK, Emission, Event, Remains, TimeReached
 from schemas.ids import content_id
 from schemas.instants import SECOND_US, micros
 from schemas.maps import Endpoint, EndpointMap, FabricEndpoints
+from schemas.packing import PackedResults, Packer
 from schemas.probing import ProbeResults
 
 FORGET_EVERY_US = 60 * SECOND_US
@@ -40,7 +42,7 @@ class DetectionState:
     map_version: int | None = None
     running: bool = True
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
-    pending: list[ProbeResults] = field(default_factory=list)
+    pending: list[PackedResults] = field(default_factory=list)
 
     def usable(self, src: str, dst: str) -> bool:
         """Whether probes between the two say anything: both are ready and the job has not ended."""
@@ -64,6 +66,11 @@ class DetectionEngine:
     def __init__(self, parameters: DetectionParameters) -> None:
         self.parameters = parameters
         self._sheet = Sheet()
+        self._packer = Packer()
+
+    def read(self, topic: str, raw: bytes) -> Message | None:
+        """See ``schemas.folding.ReadingEngine``."""
+        return self._packer.read(topic, raw)
 
     def start(self, key: str) -> DetectionState:
         """The state before the first event of job ``key``."""
@@ -82,8 +89,8 @@ class DetectionEngine:
         if isinstance(event, TimeReached):
             return state, self.reach([state], event.t_us)[0]
         value = event.value
-        if isinstance(value, ProbeResults):
-            state.pending.append(value)
+        if isinstance(value, PackedResults | ProbeResults):
+            state.pending.append(self._packer.pack(value) if isinstance(value, ProbeResults) else value)
             return state, ()
         return state, _take_map(state, value) if isinstance(value, EndpointMap) else ()
 
@@ -105,10 +112,11 @@ class DetectionEngine:
     ) -> None:
         """Adds what the trains of the second say to ``said``."""
         panel, order = seat([state.judge for state in states], [bool(readings.row) for readings in read], self._sheet)
-        trains = bring_together([read[n] for n in order], panel.begin)
-        rtt_us = medians_or_none(trains)
+        trains, sport = bring_together([read[n] for n in order], panel.begin)
+        columns = sport.tolist(), trains.sent.tolist(), trains.lost.tolist(), medians_or_none(trains)
         for n, first in zip(order, trains.begin.tolist(), strict=True):
-            window = _windows(states[n], read[n], rtt_us[first : first + len(read[n].row)], t_us)
+            end = first + len(read[n].row)
+            window = _windows(states[n], read[n], [column[first:end] for column in columns], t_us)
             said[n].append(_emission("pair-windows", window))
         sums, findings = judge_second(panel, trains, t_us)
         for finding in findings:
@@ -219,7 +227,9 @@ def _forget(state: DetectionState, before_us: int) -> None:
             book.renumber(rows)
 
 
-def _windows(state: DetectionState, read: Readings, rtt_us: list[float | None], t_us: int) -> PairWindows:
+def _windows(state: DetectionState, read: Readings, columns: Sequence[list[Any]], t_us: int) -> PairWindows:
+    """``columns``: source ports, packets sent and lost, RTTs."""
+    sport, sent, lost, rtt_us = columns
     return PairWindows(
         v=1,
         t_us=t_us,
@@ -231,10 +241,10 @@ def _windows(state: DetectionState, read: Readings, rtt_us: list[float | None], 
         window_s=1.0,
         src=tuple(read.src),
         dst=tuple(read.dst),
-        sport=tuple(read.sport),
+        sport=tuple(sport),
         path=tuple(read.path),
-        sent=tuple(read.sent),
-        lost=tuple(read.lost),
+        sent=tuple(sent),
+        lost=tuple(lost),
         rtt_us=tuple(rtt_us),
-        paths=read.known_paths(),
+        paths=read.paths,
     )

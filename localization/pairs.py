@@ -7,6 +7,7 @@ Memory: about 900 bytes a pair and its two names.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -116,7 +117,7 @@ class PairTable:
     columns: PairColumns = field(default_factory=PairColumns)
     plans: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def rows(self, src: str, targets: list[str]) -> list[int]:
+    def rows(self, src: str, targets: Sequence[str]) -> list[int]:
         """The rows of a source and its targets, in their order; see ``row``."""
         known = self.plans.setdefault(src, {})
         try:

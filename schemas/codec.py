@@ -98,12 +98,25 @@ def decode(
         BadRecord: with the reason.
         KeyError: there is no such topic.
     """
+    check_size(topic_name, raw, max_bytes, limits)
+    return complete(topic_name, key, raw, arrival_us, quick.read(topic_name, raw))
+
+
+def check_size(topic_name: str, raw: bytes, max_bytes: int, limits: MessageLimits) -> None:
+    """Refuses what may not even be looked at.
+
+    Raises:
+        BadRecord: ``too_large``.
+    """
     if len(raw) > max_bytes:
         raise BadRecord("too_large", f"{topic_name}: {len(raw)} bytes, expected at most {max_bytes}")
     beyond = excess(raw, limits)
     if beyond is not None:
         raise BadRecord("too_large", f"{topic_name}: {beyond}")
-    value = quick.read(topic_name, raw)
+
+
+def complete(topic_name: str, key: str | bytes | None, raw: bytes, arrival_us: int, value: Value | None) -> Value:
+    """As ``decode``, of a message that was read in one pass; ``value``: what it is, None = the plain way is left."""
     if value is not None:
         return _checked(topic(topic_name), key, value, arrival_us)
     try:

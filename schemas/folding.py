@@ -113,6 +113,14 @@ class JoiningEngine(Engine[State], Protocol):
         """
 
 
+@runtime_checkable
+class ReadingEngine(Engine[State], Protocol):
+    """An engine that has messages in a form of its own, and takes them in the usual one too."""
+
+    def read(self, topic: str, raw: bytes) -> Message | None:
+        """As ``schemas.quick.read``."""
+
+
 DERIVED_CLOCK = Clock(source="none", offset_us=0.0, error_us=0.0)
 """Conclusions are stamped in event time, not by a clock of their own."""
 

@@ -6,7 +6,7 @@ time since the last. Samples that do not move forward in time (the clock was ste
 
 Messages are kept as they came until ``settle`` turns them into columns, because appending to a list is what a fold can
 afford per message; a few dozen at most. Memory: 16 bytes per sample and RNIC within the window, plus these messages.
-Cost: about 2 us per RNIC and message, and 0.2 us per sample in ``settle``.
+Cost: about 2 us per RNIC and message, and what ``skeleton.settling`` takes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schemas.telemetry import RnicColumns, RnicCounters
+from skeleton.settling import COMPARED, LEAST_SELDOM, MOST_SELDOM, settle_all
 
 MOST_WAITING = 24
 """So many messages of an RNIC are kept as they came."""
 
-COMPARED, LEAST_COMPARED, REGULARLY = 128, 8, 0.85
-"""So many of the newest samples tell how often counters are refreshed; so regularly must bytes show."""
+LEAST_COMPARED, REGULARLY = 8, 0.85
+"""From so many samples on they tell how often counters are refreshed; so regularly must bytes show."""
 
 
 class Samples(NamedTuple):
@@ -105,7 +106,7 @@ class CounterSeries:
 def _seldom_moves(moved: NDArray[np.bool_]) -> bool:
     """Whether bytes show regularly every second or third sample only."""
     places = np.nonzero(moved)[0]
-    if len(moved) < LEAST_COMPARED or not 0.25 <= len(places) / len(moved) <= 0.6:
+    if len(moved) < LEAST_COMPARED or not LEAST_SELDOM <= len(places) / len(moved) <= MOST_SELDOM:
         return False
     gaps = np.sort(places[1:] - places[:-1])
     if not len(gaps):
@@ -148,6 +149,7 @@ class CounterLog:
     def add(self, message: RnicCounters) -> None:
         """Takes one message in."""
         container, boot, error_us = message.container, message.producer.boot, message.clock.error_us
+        full = []
         for columns in message.rnics:
             name = f"{container}/{columns.rnic}"
             series = self.series.get(name)
@@ -155,14 +157,13 @@ class CounterLog:
                 series = self.series[name] = CounterSeries()
             series.waiting.append((boot, columns))
             if len(series.waiting) >= MOST_WAITING:
-                series.settle()
+                full.append(series)
             series.error_us = max(series.error_us, error_us)
+        settle_all(full, 0)
 
     def settle(self, names: tuple[str, ...] | None, before_us: int) -> None:
         """Columns up to date; forgets samples before ``before_us`` and RNICs not in ``names`` (None: not known yet)."""
         if names is not None:
             for name in self.series.keys() - set(names):
                 del self.series[name]
-        for series in self.series.values():
-            series.settle()
-            series.forget(before_us)
+        settle_all(self.series.values(), before_us)

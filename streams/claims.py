@@ -28,6 +28,7 @@ from schemas.codec import BadRecord
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.maps import EndpointMap
+from schemas.packing import PackedResults
 from schemas.probing import ProbeResults
 from schemas.telemetry import AgentHealth, RnicBursts, RnicCounters
 
@@ -35,6 +36,8 @@ HANDOVER_US = 60 * SECOND_US
 CONTEST_US = 30 * SECOND_US
 LEAST_RETURNS = 3
 FORGET_US = 120 * SECOND_US
+TIDY_US = FORGET_US // 4
+RESULTS = PackedResults, ProbeResults
 
 Subject = tuple[str, str, str]
 """(topic, what is spoken for: a producer id or a thing, its name)."""
@@ -105,17 +108,18 @@ class Claims:
         if isinstance(value, EndpointMap):
             self._learn(value)
             return
-        self._tidy(now_us)
-        producer = value.producer
+        if now_us - self.tidied_us >= TIDY_US:
+            self._tidy(now_us)
+        producer, t_us = value.producer, value.t_us
         agent = agent_of(producer.id)
-        self._hear((topic, "producer", producer.id), producer.boot, value.t_us, now_us)
-        if isinstance(value, AgentHealth):
+        self._hear((topic, "producer", producer.id), producer.boot, t_us, now_us)
+        if isinstance(value, RESULTS):  # nearly all
+            self._hear((topic, "endpoint", value.src), agent, t_us, now_us)
+        elif isinstance(value, AgentHealth):
             _check_name(value, producer.id, agent)
         elif isinstance(value, RnicCounters):
             self._check_host(value)
             self._hear((topic, "container", value.container), agent, value.t_us, now_us)
-        elif isinstance(value, ProbeResults):
-            self._hear((topic, "endpoint", value.src), agent, value.t_us, now_us)
         elif isinstance(value, RnicBursts):
             self._hear((topic, "endpoint", value.endpoint), agent, value.t_us, now_us)
 
@@ -170,10 +174,9 @@ class Claims:
                 del self.hosts[container]
 
     def _tidy(self, now_us: int) -> None:
-        if now_us - self.tidied_us >= FORGET_US // 4:
-            self.tidied_us = now_us
-            before_us = now_us - FORGET_US
-            self.floors = {subject: floor for subject, floor in self.floors.items() if not floor.forget(before_us)}
+        self.tidied_us = now_us
+        before_us = now_us - FORGET_US
+        self.floors = {subject: floor for subject, floor in self.floors.items() if not floor.forget(before_us)}
 
 
 def _check_name(value: AgentHealth, producer: str, agent: str) -> None:

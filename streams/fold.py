@@ -12,10 +12,20 @@ import pickle
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from schemas import quick
 from schemas.codec import BadRecord
 from schemas.control import Tick
 from schemas.envelope import Message
-from schemas.folding import Emission, Engine, Event, ForgettingEngine, JoiningEngine, Observation, TimeReached
+from schemas.folding import (
+    Emission,
+    Engine,
+    Event,
+    ForgettingEngine,
+    JoiningEngine,
+    Observation,
+    ReadingEngine,
+    TimeReached,
+)
 from schemas.instants import SECOND_US, micros, window_end
 from streams.claims import Claims
 from streams.forgetting import Life, Memory
@@ -47,6 +57,8 @@ class StageFold:
         self.memory = Memory()
         self._forgets = self.engine if isinstance(self.engine, ForgettingEngine) else None
         self._joins = self.engine if isinstance(self.engine, JoiningEngine) else None
+        self.read = self.engine.read if isinstance(self.engine, ReadingEngine) else quick.read
+        """Reads the messages that ``admit`` takes."""
         self.changed: set[str] = set()
         self._live = 0
         self._now_us = 0

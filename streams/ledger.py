@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from schemas.instants import SECOND_US, window_end
+from schemas.instants import SECOND_US
 
 
 class OffsetLedger:
@@ -32,8 +32,9 @@ class OffsetLedger:
     def hold(self, topic: str, offset: int, t_us: int) -> None:
         """A message waits for its turn in the second of ``t_us``."""
         held = self._held[topic]
-        second = window_end(t_us, SECOND_US)
-        held[second] = min(offset, held.get(second, offset))
+        second = -(-t_us // SECOND_US) * SECOND_US  # ``window_end``: it runs per message
+        if offset < held.get(second, offset + 1):
+            held[second] = offset
 
     def release(self, until_us: int) -> None:
         """All messages of seconds up to ``until_us`` have been folded."""

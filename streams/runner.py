@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 
-from schemas.codec import BadRecord, decode, encode
+from schemas.codec import BadRecord, check_size, complete, encode
 from schemas.control import Tick
 from schemas.envelope import Message
 from schemas.folding import Emission
@@ -181,11 +181,13 @@ class PartitionRunner:
                 await self._refuse(record, error)
 
     def _admit(self, record: Record) -> None:
-        value = decode(record.topic, record.key, record.value, record.arrival_us, self.max_bytes, self.fold.limits)
-        assert isinstance(value, Message) and record.key is not None  # ``decode`` has checked the key
-        if self.fold.admit(record.topic, record.key.decode(), value) == "new":
+        topic, key, raw, fold = record.topic, record.key, record.value, self.fold
+        check_size(topic, raw, self.max_bytes, fold.limits)
+        value = complete(topic, key, raw, record.arrival_us, fold.read(topic, raw))
+        assert isinstance(value, Message) and key is not None  # ``complete`` has checked the key
+        if fold.admit(topic, key.decode(), value) == "new":
             # A late map has its turn in the next second, which is part of the tick that is acted upon: it never waits.
-            self.inbox.ledger.hold(record.topic, record.offset, value.t_us)
+            self.inbox.ledger.hold(topic, record.offset, value.t_us)
 
     async def _refuse(self, record: Record, error: BadRecord) -> None:
         if record.topic not in self.post.letters:

@@ -33,7 +33,8 @@ from msgspec import structs
 from schemas.codec import BadRecord
 from schemas.envelope import Message
 from schemas.folding import Event, Observation, Stray, TimeReached
-from schemas.instants import SECOND_US
+from schemas.instants import SECOND_US, window_end
+from schemas.packing import same_content
 from schemas.topics import topic as topic_spec
 
 SEEN_US = 60 * SECOND_US
@@ -97,7 +98,8 @@ class Sequencer:
         t_us, producer = value.t_us, value.producer
         stream = (topic, producer.id, producer.boot)
         turn = (t_us, *stream, producer.seq)
-        seen_us = self.seen[stream].get(producer.seq) if stream in self.seen else None
+        seen = self.seen.get(stream)
+        seen_us = None if seen is None else seen.get(producer.seq)
         if seen_us is not None:
             self._recognise(turn, value, seen_us)
             self.counts.duplicate += 1
@@ -111,8 +113,10 @@ class Sequencer:
                 return "late"
             self._wait(turn, value, self.released_us + SECOND_US)
         else:
-            self.waiting.setdefault(_second(t_us), {})[turn] = value
-        self.seen.setdefault(stream, {})[producer.seq] = t_us
+            self.waiting.setdefault(-(-t_us // SECOND_US) * SECOND_US, {})[turn] = value
+        if seen is None:
+            seen = self.seen[stream] = {}
+        seen[producer.seq] = t_us
         self.counts.new += 1
         return "new"
 
@@ -129,7 +133,7 @@ class Sequencer:
     def _recognise(self, turn: Turn, value: Message, seen_us: int) -> None:
         t_us, topic, producer_id, boot, seq = turn
         known = self.waiting.get(_second(t_us), {}).get(turn)
-        if seen_us == t_us and (known is None or known == value):
+        if seen_us == t_us and (known is None or same_content(known, value)):
             return
         raise BadRecord(
             "conflicting_seq", f"{topic}: producer {producer_id} (boot {boot}) used seq {seq} for other content before"
@@ -211,5 +215,5 @@ class Sequencer:
 
 
 def _second(t_us: int) -> int:
-    """End of the second that an instant belongs to (``schemas.instants.window_end``, inlined: it runs per message)."""
-    return -(-t_us // SECOND_US) * SECOND_US
+    """End of the second that an instant belongs to."""
+    return window_end(t_us, SECOND_US)

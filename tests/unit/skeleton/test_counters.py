@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from schemas.envelope import Clock, Producer
 from schemas.telemetry import RnicColumns, RnicCounters
@@ -107,3 +109,60 @@ def test_cutting_a_stream_into_messages_changes_nothing(steps: list[int], cuts: 
     assert pieces.t_us.tolist() == whole.t_us.tolist()
     assert pieces.tx[1:].tolist() == whole.tx[1:].tolist()
     assert float(whole.tx[1:].astype(float).sum()) == pytest.approx(totals[-1] - totals[0], rel=1e-6)
+
+
+cells = st.none() | st.integers(0, 50)
+polls = st.lists(st.tuples(st.integers(1, 3), st.booleans()), min_size=1, max_size=5)
+
+
+def read_together(data: st.DataObject, rnics: int) -> list[RnicCounters]:
+    """Messages of a container whose RNICs are read at the same instants, as a rule."""
+    made, now = [], 1_000_000
+    for seq, (steps, restarted) in enumerate(data.draw(polls)):
+        instants = [now := now + data.draw(st.sampled_from([1, 1_000_000])) for _ in range(steps)]
+        columns = []
+        for rnic in range(rnics):
+            odd = data.draw(st.integers(0, 6)) == 0
+            own = [at + odd * data.draw(st.integers(-2, 0)) for at in instants]
+            counts = data.draw(st.lists(st.tuples(cells, cells), min_size=steps, max_size=steps)) if odd else None
+            steady = [(at // 1000 * (rnic + 1), at // 500) for at in instants]
+            tx, rx = zip(*(counts or steady), strict=True)
+            columns.append(RnicColumns(rnic=f"r{rnic}", t_us=tuple(own), tx_bytes=tx, rx_bytes=rx))
+        base = message([(now, 0, 0)], seq, "b1" if restarted else "b0")
+        made.append(structs.replace(base, rnics=tuple(columns)))
+    return made
+
+
+@given(st.data(), st.integers(0, 6_000_000))
+def test_settling_together_is_settling_one_by_one(data: st.DataObject, before_us: int) -> None:
+    rnics = data.draw(st.integers(1, 4))
+    together, alone = CounterLog(), CounterLog()
+    for one in read_together(data, rnics):
+        together.add(one)
+        alone.add(one)
+        if data.draw(st.booleans()):
+            together = pickle.loads(pickle.dumps(together))
+            together.settle(None, before_us)
+            for series in alone.series.values():
+                series.settle()
+                series.forget(before_us)
+    for name, series in together.series.items():
+        other = alone.series[name]
+        assert (series.last, len(series.waiting)) == (other.last, len(other.waiting))
+        for column, expected in zip((series.t_us, series.tx, series.rx), (other.t_us, other.tx, other.rx), strict=True):
+            assert column.dtype == expected.dtype and column.tobytes() == expected.tobytes()
+        assert all(map(np.array_equal, np.nan_to_num(series.fresh()), np.nan_to_num(other.fresh())))
+
+
+def test_rnics_that_are_read_together_are_settled_together() -> None:
+    log = CounterLog()
+    for seq in range(2):
+        columns = tuple(
+            RnicColumns(rnic=f"r{n}", t_us=(seq * 2 + 1, seq * 2 + 2), tx_bytes=(n, n + seq), rx_bytes=(0, 5))
+            for n in range(3)
+        )
+        log.add(structs.replace(message([(2 + seq, 0, 0)], seq), rnics=columns))
+    log.settle(None, 0)
+    first, *others = log.series.values()
+    assert first.t_us.tolist() == [1, 2, 3, 4]
+    assert all(series.t_us is first.t_us for series in others)
