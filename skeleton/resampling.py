@@ -68,11 +68,17 @@ def resample(
 def _sampled_together(counters: CounterLog, names: tuple[str, ...]) -> list[tuple[list[Samples], list[int]]]:
     """Samples and rows of endpoints that have counters, grouped by equal sampling instants."""
     groups: dict[bytes, tuple[list[Samples], list[int]]] = {}
+    instants: dict[int, bytes] = {}  # by identity of a column: series that were settled together have the same one
+    every = []  # which must live as long as their identities count
     for row, name in enumerate(names):
         series = counters.series.get(name)
         if series is not None and len(series.t_us) > 1:
             samples = series.fresh()
-            group = groups.setdefault(samples.t_us.tobytes(), ([], []))
+            every.append(samples)
+            written = instants.get(id(samples.t_us))
+            if written is None:
+                written = instants[id(samples.t_us)] = samples.t_us.tobytes()
+            group = groups.setdefault(written, ([], []))
             group[0].append(samples)
             group[1].append(row)
     return list(groups.values())
@@ -95,11 +101,13 @@ def _rates(samples: Sequence[Samples], grid: NDArray[np.int64], gap_s: float) ->
     """
     instants, count = samples[0].t_us, len(samples)
     moved = np.array([one.tx for one in samples] + [one.rx for one in samples], dtype=np.float64)
-    apart = np.diff(instants, prepend=instants[0])
+    apart = np.zeros(len(instants), np.int64)
+    apart[1:] = instants[1:] - instants[:-1]
     lost = np.isnan(moved[:count]) | (apart > gap_s * SECOND_US)
     lost[:, 0] = False
     totals = np.cumsum(np.concatenate([np.where(np.isnan(moved), 0.0, moved), np.where(lost, apart, 0)]), axis=1)
-    rates = np.diff(_interpolate(totals, instants, grid), axis=1)
+    reached = _interpolate(totals, instants, grid)
+    rates = reached[:, 1:] - reached[:, :-1]
     unknown = (rates[2 * count :] > 0) | (grid[:-1] < instants[0]) | (grid[1:] > instants[-1])
     return np.where(unknown, np.nan, rates[:count]), np.where(unknown, np.nan, rates[count : 2 * count])
 
