@@ -73,7 +73,7 @@ class PairSums:
 class Readings:
     """One job's trains of a second, lists of equal length; ``numbers`` and ``samples`` as messages have them.
 
-    ``sizes``: trains of each message. ``row``: in the job's own table. ``path`` indexes ``paths``, -1 = not known.
+    ``row``: in the job's own table. ``path`` indexes ``paths``, -1 = not known.
     ``kept``: which of the trains that the messages brought are in the lists, None = all.
     """
 
@@ -82,7 +82,6 @@ class Readings:
     row: list[int]
     path: list[int]
     paths: tuple[Path, ...]
-    sizes: list[int]
     numbers: list[bytes]
     samples: list[bytes]
     kept: Flags | None = None
@@ -94,9 +93,9 @@ def read_trains(pending: Sequence[PackedResults], pairs: PairTable, usable: Call
     dst: list[str] = []
     row: list[int] = []
     routes: list[Route | None] = []
-    known, sizes = len(pairs.names), [len(message.dst) for message in pending]
-    for message, size in zip(pending, sizes, strict=True):
-        src += [message.src] * size
+    known = len(pairs.names)
+    for message in pending:
+        src += [message.src] * len(message.dst)
         dst += message.dst
         row += pairs.rows(message.src, message.dst)
         routes += message.routes
@@ -111,7 +110,7 @@ def read_trains(pending: Sequence[PackedResults], pairs: PairTable, usable: Call
         routes = list(compress(routes, flags))
     path, paths = _number_paths(routes)
     numbers, samples = [message.numbers for message in pending], [message.samples for message in pending]
-    return Readings(src, dst, row, path, paths, sizes, numbers, samples, kept)
+    return Readings(src, dst, row, path, paths, numbers, samples, kept)
 
 
 def _number_paths(routes: Sequence[Route | None]) -> tuple[list[int], tuple[Path, ...]]:
@@ -155,14 +154,10 @@ def _unpack(readings: Sequence[Readings]) -> tuple[Sequence[Ints], Floats]:
     """The columns of the trains that are kept, in ``PackedResults.numbers``' order, and their samples."""
     numbers = np.frombuffer(b"".join(chain.from_iterable(read.numbers for read in readings)), np.int64)
     samples = np.frombuffer(b"".join(chain.from_iterable(read.samples for read in readings)), np.float64)
-    sizes = np.array(list(chain.from_iterable(read.sizes for read in readings)), np.int64)
-    step = np.repeat(sizes, sizes)
-    ends = np.cumsum(sizes)
-    first = np.arange(len(step)) + np.repeat((NUMBERS - 1) * (ends - sizes), sizes)
-    columns = [numbers[first + n * step] for n in range(NUMBERS)]
+    columns = list(np.ascontiguousarray(numbers.reshape(-1, NUMBERS).T))
     if all(read.kept is None for read in readings):
         return columns, samples
-    kept = [np.ones(sum(read.sizes), np.bool_) if read.kept is None else read.kept for read in readings]
+    kept = [np.ones(len(read.row), np.bool_) if read.kept is None else read.kept for read in readings]
     chosen = np.concatenate(kept)
     return [column[chosen] for column in columns], samples[np.repeat(chosen, columns[-1])]
 

@@ -68,9 +68,9 @@ class DetectionEngine:
         self._sheet = Sheet()
         self._packer = Packer()
 
-    def read(self, topic: str, raw: bytes) -> Message | None:
+    def read(self, topic: str, raws: Sequence[bytes]) -> Sequence[Message | None]:
         """See ``schemas.folding.ReadingEngine``."""
-        return self._packer.read(topic, raw)
+        return self._packer.read(topic, raws)
 
     def start(self, key: str) -> DetectionState:
         """The state before the first event of job ``key``."""

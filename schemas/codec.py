@@ -102,6 +102,11 @@ def decode(
     return complete(topic_name, key, raw, arrival_us, quick.read(topic_name, raw))
 
 
+def is_small(raw: bytes, max_bytes: int, limits: MessageLimits) -> bool:
+    """Whether ``check_size`` lets it pass."""
+    return len(raw) <= max_bytes and excess(raw, limits) is None
+
+
 def check_size(topic_name: str, raw: bytes, max_bytes: int, limits: MessageLimits) -> None:
     """Refuses what may not even be looked at.
 

@@ -117,8 +117,8 @@ class JoiningEngine(Engine[State], Protocol):
 class ReadingEngine(Engine[State], Protocol):
     """An engine that has messages in a form of its own, and takes them in the usual one too."""
 
-    def read(self, topic: str, raw: bytes) -> Message | None:
-        """As ``schemas.quick.read``."""
+    def read(self, topic: str, raws: Sequence[bytes]) -> Sequence[Message | None]:
+        """As ``schemas.quick.read`` of each."""
 
 
 DERIVED_CLOCK = Clock(source="none", offset_us=0.0, error_us=0.0)

@@ -1,18 +1,19 @@
 """Probe results while they wait for their turn: a dozen objects for each message instead of a dozen for each train.
 
 A fleet's messages wait for seconds, so what they are made of is brought into memory and from it once more. So a message
-is packed as soon as it is read, while its parts are still in the cache. Numbers become columns in bytes; names and
-paths that were seen before are the same objects again, and most were. What is not asked for while a message waits is
-left in ``whole``, from which a repetition can be told from a contradiction.
+is packed as soon as it is read, while its parts are still in the cache. Numbers become bytes, and paths that were seen
+before are the same objects again. What is not asked for while a message waits is left in ``whole``, from which a
+repetition can be told from a contradiction.
 
-``read`` gives the packed form of what ``quick.read`` gives, or None: trains of the usual kind are checked a message at
-a time, and all others are left to the types. Cost on one core: 16 us per message of nine trains, 2.5 kB; reading it and
-keeping all its objects takes 18 us, and as much again to bring them back.
+``read`` gives the packed form of what ``quick.read`` gives, or None: trains of the usual kind are checked many at a
+time, and all others are left to the types. Cost on one core, 32 messages of nine trains at a time: 17 us per message in
+a stream of 2,560 RNICs (load 11); 7 of these are msgspec's, and the typed values alone take 10.
 """
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Annotated, Literal
@@ -28,7 +29,7 @@ TOPIC = "probe-results"
 MOST = 2**53 - 1
 """Packets of a train; what claims more is taken at that."""
 REMEMBERED = 1 << 19
-"""So many names or paths are remembered; then all are forgotten."""
+"""So many paths are remembered; then all are forgotten."""
 
 Path = tuple[str, ...]
 Small = Annotated[int, Meta(ge=0, le=MOST)]
@@ -43,7 +44,7 @@ class Route(Struct, frozen=True, eq=False, gc=False):
 class PackedResults(JobMessage, frozen=True, kw_only=True, eq=False):
     """Topic ``probe-results``, key job, as it waits: its trains, but for traceroutes and those that were never sent.
 
-    ``numbers``: 64-bit integers, one column after another: t_us, sent, lost, sport (0 = none), number of samples.
+    ``numbers``: 64-bit integers, for each train t_us, sent, lost, sport (0 = none), and how many samples it has.
     ``samples``: doubles, the RTTs of each train one after another, us. ``routes``: None = not known.
     """
 
@@ -55,8 +56,10 @@ class PackedResults(JobMessage, frozen=True, kw_only=True, eq=False):
     whole: bytes | ProbeResults
 
 
-NUMBERS = 5
-"""Columns of ``numbers``."""
+NUMBERS, SIZE = 5, 8
+"""Numbers of a train; bytes of each, and of a sample."""
+AT_ONCE = 32
+"""Messages that should be read together: few enough that they stay in the cache."""
 
 
 class _Train(Struct, frozen=True, kw_only=True, gc=False):
@@ -94,70 +97,81 @@ _PATH = msgspec.json.Decoder(Path | None)
 class Packer:
     """Packs messages. What it remembers saves time and memory, and nothing else depends on it."""
 
-    _names: dict[str, str] = field(default_factory=dict)
     _written: dict[bytes, Route | None] = field(default_factory=dict)
     _routes: dict[Path | None, Route | None] = field(default_factory=lambda: {None: None})
 
-    def read(self, topic_name: str, raw: bytes) -> Message | None:
-        """As ``quick.read``, packed where it can be; None = it has to be read the plain way."""
-        if topic_name != TOPIC or not raw.isascii() or b"\\" in raw:
-            return quick.read(topic_name, raw)
-        try:
-            packed = self._pack_usual(_RESULTS.decode(raw), raw)
-        except (msgspec.MsgspecError, RecursionError):
-            packed = None
-        if packed is not None:
-            return packed
-        value = quick.read(topic_name, raw)
+    def read(self, topic_name: str, raws: Sequence[bytes]) -> list[Message | None]:
+        """As ``quick.read`` of each, packed where it can be; None = it has to be read the plain way."""
+        if topic_name != TOPIC:
+            return [quick.read(topic_name, raw) for raw in raws]
+        usual = {n: value for n, raw in enumerate(raws) if (value := _decode(raw)) is not None}
+        packed = dict(zip(usual, self._pack_usual(list(usual.values()), [raws[n] for n in usual]), strict=True))
+        return [packed.get(n) or self._read_any(raw) for n, raw in enumerate(raws)]
+
+    def _read_any(self, raw: bytes) -> Message | None:
+        value = quick.read(TOPIC, raw)
         return self.pack(value) if isinstance(value, ProbeResults) else None
 
     def pack(self, value: ProbeResults) -> PackedResults:
         """A message that was read already."""
         trains = [train for train in value.results if train.sent and train.kind != "traceroute"]
-        numbers = [
-            *(train.t_us for train in trains),
-            *(min(train.sent, MOST) for train in trains),
-            *(min(train.lost, MOST) for train in trains),
-            *(train.sport or 0 for train in trains),
-            *(len(train.rtt_us) for train in trains),
-        ]
+        rows = [(t.t_us, min(t.sent, MOST), min(t.lost, MOST), t.sport or 0, len(t.rtt_us)) for t in trains]
         self._make_room()
-        dst = tuple(self._names.setdefault(train.dst, train.dst) for train in trains)
-        routes = tuple(self._route(train.path) for train in trains)
-        rtts = [train.rtt_us for train in trains]
-        return _packed(value, (dst, routes), numbers, list(chain.from_iterable(rtts)), value)
+        return _packed(
+            value,
+            tuple(train.dst for train in trains),
+            tuple(self._route(train.path) for train in trains),
+            array("q", list(chain.from_iterable(rows))).tobytes(),
+            array("d", [rtt for train in trains for rtt in train.rtt_us]).tobytes(),
+            value,
+        )
 
-    def _pack_usual(self, value: _Results, raw: bytes) -> PackedResults | None:
-        """A message of trains that are surely consistent, as nearly all are; None = it has to be looked at.
+    def _pack_usual(self, values: Sequence[_Results], raws: Sequence[bytes]) -> Sequence[PackedResults | None]:
+        """Messages of trains that are surely consistent, as nearly all are; None = it has to be looked at."""
+        packed = self._pack_together(values, raws)
+        if packed is not None:
+            return packed
+        if len(values) == 1:
+            return [None]
+        return [self._pack_usual([value], [raw])[0] for value, raw in zip(values, raws, strict=True)]
 
-        Raises:
-            MsgspecError: a path is none.
-        """
-        if value.v != quick.VERSION or value.producer.seq > quick.LARGEST:
-            return None
-        trains = value.results
+    def _pack_together(self, values: Sequence[_Results], raws: Sequence[bytes]) -> list[PackedResults] | None:
+        """All of some messages, None = some may not be consistent. What is done for all costs less than for each."""
+        trains = [train for value in values for train in value.results]
         sent, lost = [train.sent for train in trains], [train.lost for train in trains]
         rtts = [train.rtt_us for train in trains]
         count = list(map(len, rtts))
         least = min(sent, default=0)
-        if not least or max(lost) >= least or max(count) > least:
+        routes = self._routes_of(trains) if least and max(lost) < least and max(count) <= least else None
+        if routes is None:
             return None
-        numbers = [train.t_us for train in trains] + sent + lost + [train.sport or 0 for train in trains] + count
-        return _packed(value, self._ends(trains), numbers, list(chain.from_iterable(rtts)), raw)
+        t_us, sport = [train.t_us for train in trains], [train.sport or 0 for train in trains]
+        rows = chain.from_iterable(zip(t_us, sent, lost, sport, count, strict=True))
+        numbers, samples = array("q", list(rows)).tobytes(), array("d", list(chain.from_iterable(rtts))).tobytes()
+        packed, begin, first = [], 0, 0
+        for value, raw in zip(values, raws, strict=True):
+            end = begin + len(value.results)
+            last = first + SIZE * sum(count[begin:end])
+            own = numbers[NUMBERS * SIZE * begin : NUMBERS * SIZE * end]
+            dst = tuple([train.dst for train in value.results])
+            packed.append(_packed(value, dst, tuple(routes[begin:end]), own, samples[first:last], raw))
+            begin, first = end, last
+        return packed
 
-    def _ends(self, trains: tuple[_Train, ...]) -> tuple[tuple[str, ...], tuple[Route | None, ...]]:
-        """Where the trains went, and how."""
-        names, written = self._names, self._written
+    def _routes_of(self, trains: Sequence[_Train]) -> list[Route | None] | None:
+        """How the trains went; None: a path is none."""
+        texts, written = [bytes(train.path) for train in trains], self._written
         try:
-            return tuple([names[t.dst] for t in trains]), tuple([written[bytes(t.path)] for t in trains])
+            return [written[text] for text in texts]
         except KeyError:
             self._make_room()
-            for train in trains:
-                names.setdefault(train.dst, train.dst)
-                text = bytes(train.path)
+        try:
+            for text in texts:
                 if text not in written:
                     written[text] = self._route(_PATH.decode(text))
-            return tuple([names[t.dst] for t in trains]), tuple([written[bytes(t.path)] for t in trains])
+        except msgspec.MsgspecError:
+            return None
+        return [written[text] for text in texts]
 
     def _route(self, path: Path | None) -> Route | None:
         if path not in self._routes:
@@ -166,17 +180,29 @@ class Packer:
 
     def _make_room(self) -> None:
         """Forgets all if there is more than is to be remembered."""
-        if max(len(self._names), len(self._written), len(self._routes)) > REMEMBERED:
-            for known in (self._names, self._written, self._routes):
-                known.clear()
+        if max(len(self._written), len(self._routes)) > REMEMBERED:
+            self._written.clear()
+            self._routes.clear()
             self._routes[None] = None
+
+
+def _decode(raw: bytes) -> _Results | None:
+    """A message of trains of which a part came back; None = it is none, or has to be read in another way."""
+    if not raw.isascii() or b"\\" in raw:
+        return None
+    try:
+        value = _RESULTS.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return value if value.v == quick.VERSION and value.producer.seq <= quick.LARGEST and value.results else None
 
 
 def _packed(
     value: _Results | ProbeResults,
-    ends: tuple[tuple[str, ...], tuple[Route | None, ...]],
-    numbers: list[int],
-    samples: list[float],
+    dst: tuple[str, ...],
+    routes: tuple[Route | None, ...],
+    numbers: bytes,
+    samples: bytes,
     whole: bytes | ProbeResults,
 ) -> PackedResults:
     return PackedResults(
@@ -188,10 +214,10 @@ def _packed(
         job=value.job,
         tenant=value.tenant,
         src=value.src,
-        dst=ends[0],
-        routes=ends[1],
-        numbers=array("q", numbers).tobytes(),
-        samples=array("d", samples).tobytes(),
+        dst=dst,
+        routes=routes,
+        numbers=numbers,
+        samples=samples,
         whole=whole,
     )
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from schemas.codec import BadRecord, check_size, complete, encode
+from schemas.codec import BadRecord, check_size, complete, encode, is_small
 from schemas.control import Tick
-from schemas.envelope import Message
+from schemas.envelope import Message, Value
 from schemas.folding import Emission
 from schemas.instants import micros
+from schemas.packing import AT_ONCE
 from schemas.topics import topic as topic_spec
 from streams.barrier import Barrier, moment_of
 from streams.checkpoint import NOTHING, Checkpoint, DamagedError, Mark
@@ -172,18 +173,23 @@ class PartitionRunner:
             await self._write_down(tick)
 
     async def _take_in(self, tick: Tick) -> None:
-        for record in self.inbox.take(tick):
-            if record.value is TOMBSTONE:
-                continue
-            try:
-                self._admit(record)
-            except BadRecord as error:
-                await self._refuse(record, error)
+        for batch in _batches(self.inbox.take(tick)):
+            for record, value in zip(batch, self._read(batch), strict=True):
+                try:
+                    self._admit(record, value)
+                except BadRecord as error:
+                    await self._refuse(record, error)
 
-    def _admit(self, record: Record) -> None:
+    def _read(self, batch: Sequence[Record]) -> Sequence[Value | None]:
+        """What can be read of records of one topic in one pass; those that are too large are not looked at."""
+        topic, most, limits = batch[0].topic, self.max_bytes, self.fold.limits
+        return self.fold.read(topic, [r.value if is_small(r.value, most, limits) else b"" for r in batch])
+
+    def _admit(self, record: Record, read: Value | None) -> None:
         topic, key, raw, fold = record.topic, record.key, record.value, self.fold
-        check_size(topic, raw, self.max_bytes, fold.limits)
-        value = complete(topic, key, raw, record.arrival_us, fold.read(topic, raw))
+        if read is None:
+            check_size(topic, raw, self.max_bytes, fold.limits)
+        value = complete(topic, key, raw, record.arrival_us, read)
         assert isinstance(value, Message) and key is not None  # ``complete`` has checked the key
         if fold.admit(topic, key.decode(), value) == "new":
             # A late map has its turn in the next second, which is part of the tick that is acted upon: it never waits.
@@ -247,6 +253,19 @@ class PartitionRunner:
     def _check_mine(self) -> None:
         if self.revoked:
             raise Revoked(self.post.source)
+
+
+def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """Records of one topic each, in their order, without those of no value."""
+    batch: list[Record] = []
+    for record in records:
+        if batch and (record.topic != batch[0].topic or len(batch) == AT_ONCE):
+            yield batch
+            batch = []
+        if record.value is not TOMBSTONE:
+            batch.append(record)
+    if batch:
+        yield batch
 
 
 def _outgoing(emission: Emission, t_us: int) -> Outgoing:

@@ -70,7 +70,7 @@ def plain(value: ProbeResults) -> tuple[object, ...]:
     """What ``said`` is to be, by a loop over the trains."""
     kept = [each for each in value.results if each.sent and each.kind != "traceroute"]
     columns = [[each.t_us, each.sent, each.lost, each.sport or 0, len(each.rtt_us)] for each in kept]
-    numbers = array("q", [row[n] for n in range(packing.NUMBERS) for row in columns]).tobytes()
+    numbers = array("q", [number for row in columns for number in row]).tobytes()
     samples = array("d", [rtt for each in kept for rtt in each.rtt_us]).tobytes()
     ends = tuple(each.dst for each in kept), [each.path for each in kept]
     return value.t_us, value.producer, value.src, *ends, numbers, samples
@@ -79,15 +79,27 @@ def plain(value: ProbeResults) -> tuple[object, ...]:
 @given(st.lists(trains, max_size=6))
 def test_what_is_read_or_packed_is_what_the_trains_say(results: list[ProbeResult]) -> None:
     value, packer = message(tuple(results)), Packer()
-    for packed in (packer.read(TOPIC, encode(TOPIC, value)), packer.pack(value)):
+    for packed in (*packer.read(TOPIC, [encode(TOPIC, value)]), packer.pack(value)):
         assert isinstance(packed, PackedResults)
         assert said(packed) == plain(value)
         assert unpacked(packed) == value
 
 
+@given(st.lists(st.lists(trains, max_size=3), max_size=5), st.sets(st.integers(0, 4)))
+def test_messages_read_together_are_read_as_each_by_itself(all_results: list[list[ProbeResult]], bad: set[int]) -> None:
+    raws = [encode(TOPIC, message(tuple(results))) for results in all_results]
+    raws = [raw[: len(raw) // 2] if n in bad else raw for n, raw in enumerate(raws)]
+    for raw, packed in zip(raws, Packer().read(TOPIC, raws), strict=True):
+        (alone,) = Packer().read(TOPIC, [raw])
+        assert (packed is None) == (alone is None)
+        if packed is not None:
+            assert isinstance(packed, PackedResults) and isinstance(alone, PackedResults)
+            assert said(packed) == said(alone) and unpacked(packed) == unpacked(alone)
+
+
 def same(raw: bytes) -> None:
     """Read packed as it is read otherwise, or left to the plain way."""
-    packed, value = Packer().read(TOPIC, raw), quick.read(TOPIC, raw)
+    (packed,), value = Packer().read(TOPIC, [raw]), quick.read(TOPIC, raw)
     assert (packed is None) == (value is None)
     if packed is not None:
         assert isinstance(packed, PackedResults) and isinstance(value, ProbeResults)
@@ -113,7 +125,7 @@ def test_a_message_with_another_number_is_read_the_same(data: st.DataObject) -> 
 @pytest.mark.parametrize("path", [b"[1]", b'["a",null]', b'"a"', b"{}", b"[[]]"])
 def test_a_path_that_is_none_is_refused(path: bytes) -> None:
     raw = re.sub(rb'"path":\[[^\]]*\]', b'"path":' + path, TYPICAL)
-    assert raw != TYPICAL and Packer().read(TOPIC, raw) is None
+    assert raw != TYPICAL and Packer().read(TOPIC, [raw]) == [None]
     with pytest.raises(BadRecord, match="invalid_value"):
         decode(TOPIC, "llm-70b", raw, 2**53)
 
@@ -124,8 +136,8 @@ def test_a_message_that_comes_again_is_compared_in_full() -> None:
     one, other = message(results), message(slower)
     raw, spaced = encode(TOPIC, one), orjson.dumps(orjson.loads(encode(TOPIC, one)), option=orjson.OPT_INDENT_2)
     fold = StageFold(STAGES["detection"], Parameters())
-    first, same_again, changed = (fold.read(TOPIC, each) for each in (raw, spaced, encode(TOPIC, other)))
-    assert isinstance(first, PackedResults) and isinstance(same_again, PackedResults) and changed is not None
+    first, same_again, changed = fold.read(TOPIC, [raw, spaced, encode(TOPIC, other)])
+    assert all(isinstance(each, PackedResults) for each in (first, same_again, changed))
     assert same_content(first, same_again) and same_content(first, one) and not same_content(first, changed)
     assert fold.admit(TOPIC, "j", first) == "new"
     assert fold.admit(TOPIC, "j", same_again) == "duplicate"
@@ -155,7 +167,7 @@ def test_what_is_forgotten_in_between_changes_nothing(monkeypatch: pytest.Monkey
 def test_a_train_of_more_packets_than_there_are_is_cut_and_stops_nobody() -> None:
     many = msgspec.structs.replace(train((2, 0, 200, 1, 7, None)), sent=2**64 - 1)
     raw = encode(TOPIC, message((many,)))
-    value = Packer().read(TOPIC, raw)
+    (value,) = Packer().read(TOPIC, [raw])
     assert isinstance(value, PackedResults)
     engine = DetectionEngine(DetectionParameters())
     state = engine.start("j")
