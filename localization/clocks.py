@@ -2,7 +2,7 @@
  A clock may say so itself (``Clock.offset_us``, ``error_us``; ``localization.evidence``). If it does not:
 
 - *strays*: all streams of a host come too late to count, or before their time, which only a clock that is ahead can
-  do. One stream that is late is a collector's gap, not a clock's.
+  do. One stream that is late is a collector's gap, not a clock's. If the streams jump as well, that says since when.
 - *jumps*: a regular stream whose numbers follow on each other without a hole comes J earlier or later than its beat
   says. A lost message leaves a hole in the numbers; an agent that halts delays its own streams; only a clock moves
   the streams of several agents, or topics, of one host by the same J at once. (A halted machine looks like J > 0,
@@ -30,6 +30,9 @@ TOGETHER_US = 30 * SECOND_US
 KEEP_US = 60 * SECOND_US
 LIES_US = 900 * SECOND_US
 STRAYED = 2
+BEHIND_US = 6 * SECOND_US
+"""A message that comes before its time does so while a second is handed out that is as long over as late data is waited
+for, and some."""
 
 Key = tuple[str, str]
 """(topic, producer id)"""
@@ -148,8 +151,8 @@ class ClockWatch:
 
     def find(self, t_us: int) -> list[BadClock]:
         """Hosts whose clock lies, by name."""
-        found = {bad.host: bad for bad in self._jumped(t_us)}
-        found.update({bad.host: bad for bad in self._stray_hosts(t_us)})
+        found = {bad.host: bad for bad in self._stray_hosts(t_us) if bad.since_us <= t_us}
+        found.update({bad.host: bad for bad in self._jumped(t_us)})
         return [found[host] for host in sorted(found)]
 
     def _stray_hosts(self, t_us: int) -> list[BadClock]:
@@ -170,6 +173,7 @@ class ClockWatch:
         off_us = sorted(leads)[len(leads) // 2]
         how = "before their time" if off_us > 0 else "too late to count"
         names = ", ".join(producer for _, producer in keys[:4])
+        since_us += BEHIND_US if off_us > 0 else 0
         text = f"all messages of {host} come {how}, by {abs(off_us) / 1e6:.0f} s: {names}"
         return BadClock(host, since_us, off_us, text)
 

@@ -88,7 +88,17 @@ def test_all_streams_of_a_host_out_of_their_time_betray_its_clock(lead_s: float)
     for second in (61.0, 63.0):
         strays = [Stray("agent-health", f"agent:{agent}/health", round(lead_s * 1e6)) for agent in ("h1-a", "h1-b")]
         watch.stray(strays, after(second))
-    assert hosts(watch, 64.0) == ["h1"]
+    assert hosts(watch, 64.0) == ([] if lead_s > 0.0 else ["h1"])
+    assert hosts(watch, 67.0) == ["h1"]
+
+
+def test_since_when_a_clock_is_ahead_is_told_by_its_jump_not_by_the_second_that_is_just_handed_out() -> None:
+    watch = beats({"h1-a": 2.2, "h1-b": 2.2})
+    early = [Stray("agent-health", f"agent:{agent}/health", 2_200_000) for agent in ("h1-a", "h1-b")]
+    for second in (36.0, 41.0):
+        watch.stray(early, after(second))
+    (bad,) = watch.find(after(62.0))
+    assert (bad.host, bad.since_us) == ("h1", after(40.0))
 
 
 def test_one_late_stream_is_a_collectors_gap_not_a_clock() -> None:
