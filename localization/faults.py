@@ -33,7 +33,8 @@ class Fault:
     """A blamed suspect and the evidence for it, as of the last search. ``over_us``: when it had recovered.
 
     ``lost``, ``sent``: packets of trains that crossed it since ``since_us``. ``rivals``: (suspect, nats) that explain
-    nearly as much. ``support``: nats without the strongest pair. ``recovery``: nats for its being well again.
+    nearly as much. ``lead``: nats over whoever could take its place. ``support``: nats without the strongest pair.
+    ``recovery``: nats for its being well again.
     ``replaces``: blamed before in its place. ``waning``: seconds in a row in which much passed of what it should stop.
     """
 
@@ -48,6 +49,7 @@ class Fault:
     sent: int
     lost: int
     rivals: tuple[tuple[Suspect, float], ...]
+    lead: float = 0.0
     replaces: tuple[Suspect, ...] = ()
     recovery: float = 0.0
     bad_us: int = 0

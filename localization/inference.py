@@ -183,7 +183,7 @@ def _worth(sample: Sample, others: list[Pick], own: list[Pick], level: float) ->
 
 
 def with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[float, Ints, float]) -> Pick:
-    """The pick with the suspects that would explain nearly as much in its place.
+    """The pick with the suspects that would explain nearly as much in its place, and its lead over all others.
 
     ``known``: level of the background, suspects to be tried, penalty.
     """
@@ -196,9 +196,11 @@ def with_rivals(sample: Sample, picks: list[Pick], number: int, known: tuple[flo
     near = np.argsort(-(found.best + sample.prior), kind="stable")[:FINALISTS].tolist()
     near = [suspect for suspect in near if sample.whole[suspect] != sample.whole[pick.suspect]]
     others = [each for suspect in near if _stands(sample, each := fit_best(sample, p, suspect, found))]
-    floor = pick.gain + float(sample.prior[pick.suspect]) - RIVAL_NATS
-    rivals = [(each.suspect, each.gain) for each in others if each.gain + float(sample.prior[each.suspect]) >= floor]
-    return replace(pick, rivals=tuple(sorted(rivals, key=lambda rival: (-rival[1], rival[0]))))
+    total = pick.gain + float(sample.prior[pick.suspect])
+    worth = [(each, each.gain + float(sample.prior[each.suspect])) for each in others]
+    rivals = [(each.suspect, each.gain) for each, nats in worth if nats >= total - RIVAL_NATS]
+    lead = total - max((nats for _, nats in worth), default=0.0)
+    return replace(pick, rivals=tuple(sorted(rivals, key=lambda rival: (-rival[1], rival[0]))), lead=lead)
 
 
 def _runner_up(sample: Sample, found: Gains, p: Floats, chosen: set[int]) -> Pick | None:

@@ -11,6 +11,7 @@ import msgspec
 
 from localization.actions import LIKELY, SURE, held_back
 from localization.cases import Case
+from localization.certainty import is_decided, lives_from_us
 from localization.evidence import EvidenceStore
 from localization.grouping import CaseBook, touches
 from localization.heaps import suspect_of
@@ -39,7 +40,6 @@ MONITOR_KINDS: frozenset[IncidentKind] = frozenset(["agent_missing", "agent_star
 LONGEST_WAIT_US = 6 * SECOND_US
 WIDE_WAIT_US = 4 * SECOND_US
 TOGETHER_US = 5 * SECOND_US
-ALIVE_US = 2 * SECOND_US
 GROUP_NATS = 10.0
 Desk = tuple[EvidenceStore, Told, MonitorCases]
 
@@ -103,12 +103,15 @@ def _is_ready(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> 
     if not verdict.firm:
         slow = verdict.awaited and case.symptom() == "high_latency"
         return age_us >= micros(parameters.patience_s) * (2 if slow else 1)
-    settled = age_us >= micros(parameters.settle_s) or _is_gentle(case, store)
+    decided = is_decided(case, verdict, store)
+    settled = age_us >= micros(parameters.settle_s) or _is_gentle(case, store) or decided
     if verdict.confidence < EVEN and age_us < LONGEST_WAIT_US:
         return False
     if _is_wide(case, verdict) and age_us < WIDE_WAIT_US:
         return False
-    return settled and (t_us - cut_off(case).detected_us >= LONGEST_WAIT_US or not _in_doubt(case, verdict, store))
+    if not settled or t_us - cut_off(case).detected_us >= LONGEST_WAIT_US:
+        return settled
+    return not _in_doubt(case, verdict, store, lives_from_us(cut_off(case).onset_us, t_us, decided))
 
 
 def _is_wide(case: Case, verdict: Verdict) -> bool:
@@ -123,8 +126,8 @@ def _is_gentle(case: Case, store: EvidenceStore) -> bool:
     return bool(losses) and max(losses) < HEAVY_LOSS
 
 
-def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
-    """Whether an endpoint at the blamed end has not yet shown since the onset that its own agent lives.
+def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore, lives_us: int) -> bool:
+    """Whether an endpoint at the blamed end has not yet shown, after ``lives_us``, that its own agent lives.
 
     A container that is known to have crashed has taken its agent along.
     """
@@ -134,9 +137,9 @@ def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
         own = {f"rnic:{listed.host}/{listed.rnic}", f"host:{listed.host}"} if listed else set()
         source = store.sources.known.get(endpoint)
         blamed = suspect_of(store.topology, component) in own
-        if blamed and source is not None and source.last_us <= cut_off(case).onset_us + ALIVE_US:
+        if blamed and source is not None and source.last_us <= lives_us:
             return True
-    return verdict.issue != "container_crash" and rests_on_one_agent(case, store)
+    return verdict.issue != "container_crash" and rests_on_one_agent(case, store, lives_us)
 
 
 def cut_off(case: Case) -> Case | Anomaly:
@@ -145,16 +148,16 @@ def cut_off(case: Case) -> Case | Anomaly:
     return min(dead, key=lambda anomaly: anomaly.onset_us, default=case)
 
 
-def rests_on_one_agent(case: Case, store: EvidenceStore) -> bool:
-    """Whether most pairs have an agent in common that has not yet shown that it lives: then it may be that."""
-    pairs, since_us = case.pairs(), cut_off(case).onset_us
+def rests_on_one_agent(case: Case, store: EvidenceStore, lives_us: int) -> bool:
+    """Whether most pairs have an agent in common of which nothing is heard after ``lives_us``: then it may be that."""
+    pairs = case.pairs()
     ends: dict[str, set[str]] = {}
     for pair in pairs:
         for endpoint in pair:
             ends.setdefault(store.agent_of(endpoint), set()).add(endpoint)
     for mine in ends.values():
         known = [store.sources.known[endpoint] for endpoint in mine if endpoint in store.sources.known]
-        quiet = known and all(source.last_us <= since_us + ALIVE_US for source in known)
+        quiet = known and all(source.last_us <= lives_us for source in known)
         if quiet and sum(not mine.isdisjoint(pair) for pair in pairs) >= SHARE * len(pairs):
             return True
     return False

@@ -43,16 +43,19 @@ class DetectionParameters(Struct, frozen=True, forbid_unknown_fields=True):
 
 class LocalizationParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """How causes are found.
-     ``settle_s``: wait after a detection, so that the other victims of the same cause are known. ``patience_s``: wait
-    before an incident without a culprit is opened. ``quiet_s``: how long all must be well before an incident is
-    resolved. ``window_s``: length of the evidence kept of pairs and queues. ``false_blame_share``: chance that a
-    healthy fabric is blamed in one such window; with the number of suspects it sets the evidence that a blame needs.
-    ``least_loss``: a link that loses less is not called faulty. ``hop_loss``: what a hop loses before anything is
-    known, worth ``hop_losses`` lost packets. ``flow_history_s``, ``event_history_s``: how long changes of flow tables
-    and device events are kept. ``clock_bound_s``: a clock that may be off by more is not joined with.
+     ``settle_s``: wait after a detection, so that the other victims of the same cause are known. ``decided_nats``: a
+    steady fault does not wait that leads by so much over whatever else could be to blame; a second of losses of two
+    pairs is worth 20. ``patience_s``: wait before an incident without a culprit is opened. ``quiet_s``: how long all
+    must be well before an incident is resolved. ``window_s``: length of the evidence kept of pairs and queues.
+    ``false_blame_share``: chance that a healthy fabric is blamed in one such window; with the number of suspects it
+    sets the evidence that a blame needs. ``least_loss``: a link that loses less is not called faulty. ``hop_loss``:
+    what a hop loses before anything is known, worth ``hop_losses`` lost packets. ``flow_history_s``,
+    ``event_history_s``: how long changes of flow tables and device events are kept. ``clock_bound_s``: a clock that may
+    be off by more is not joined with.
     """
 
     settle_s: Annotated[float, Meta(ge=0.0)] = 1.0
+    decided_nats: Positive = 20.0
     patience_s: Annotated[float, Meta(ge=0.0)] = 5.0
     quiet_s: Positive = 15.0
     window_s: Annotated[int, Meta(ge=10, le=600)] = 60

@@ -46,6 +46,7 @@ class LastGains:
 class Pick:
     """A blamed suspect: its mode (``at``) and loss, first second, gain (nats over leaving it out), nats without its
     strongest pair, pairs and seconds with losses on it, and suspects that would explain nearly as much in its place.
+    ``lead``: nats, prior included, over the best of all that could take its place (its cable is no other).
     """
 
     suspect: int
@@ -58,6 +59,7 @@ class Pick:
     pairs: int = 0
     seconds: int = 0
     rivals: tuple[tuple[int, float], ...] = ()
+    lead: float = 0.0
 
     @property
     def erratic(self) -> bool:

@@ -166,6 +166,7 @@ def _fault(watch: FabricWatch, pick: Pick, t_us: int) -> Fault:
         sent=sent,
         lost=lost,
         rivals=tuple((names[suspect], gain) for suspect, gain in pick.rivals),
+        lead=pick.lead,
         bad_us=t_us,
     )
 

@@ -7,6 +7,7 @@ import pytest
 
 from localization.actions import SLOW_STEADY_US, STEADY_US, held_back
 from localization.cases import Case, Clue
+from localization.certainty import lives_from_us
 from localization.confidence import LAPSES
 from localization.evidence import new_evidence
 from localization.heaps import heap_up
@@ -263,9 +264,10 @@ def test_what_most_pairs_have_an_agent_in_common_for_waits_until_that_has_shown_
         case.take(anomaly(number, endpoint(0, 0), endpoint(host, 0), onset_us))
     for second in (12, 13):
         store.sources.hear(everybody - {endpoint(0, 0)}, BEGIN_US + second * SECOND_US)
-    assert rests_on_one_agent(case, store)
+    lives_us = lives_from_us(onset_us, onset_us + 3 * SECOND_US, False)
+    assert rests_on_one_agent(case, store, lives_us)
     case.take(anomaly(3, endpoint(1, 0), endpoint(2, 0), onset_us))
-    assert not rests_on_one_agent(case, store)
+    assert not rests_on_one_agent(case, store, lives_us)
     del case.anomalies["a3"]
     store.sources.hear({endpoint(0, 0)}, BEGIN_US + 14 * SECOND_US)
-    assert not rests_on_one_agent(case, store)
+    assert not rests_on_one_agent(case, store, lives_us)
