@@ -24,6 +24,7 @@ from streams.fold import StageFold
 from streams.parameters import Parameters
 from streams.stages import STAGES
 from tests.laws.test_quick_laws import NUMBER, ODD
+from tests.laws.test_quick_laws import plain as read_plainly
 from tests.small_fabric import BEGIN_US, envelope
 
 TOPIC = "probe-results"
@@ -99,13 +100,15 @@ def test_messages_read_together_are_read_as_each_by_itself(all_results: list[lis
 
 def same(raw: bytes) -> None:
     """Read packed as it is read otherwise, or left to the plain way."""
-    (packed,), value = Packer().read(TOPIC, [raw]), quick.read(TOPIC, raw)
-    assert (packed is None) == (value is None)
-    if packed is not None:
-        assert isinstance(packed, PackedResults) and isinstance(value, ProbeResults)
-        assert unpacked(packed) == value
-        if max((each.sent for each in value.results), default=0) <= packing.MOST:
-            assert said(packed) == plain(value)
+    (packed,) = Packer().read(TOPIC, [raw])
+    if packed is None:
+        assert quick.read(TOPIC, raw) is None
+        return
+    value = read_plainly(TOPIC, raw)
+    assert isinstance(packed, PackedResults) and isinstance(value, ProbeResults)
+    assert unpacked(packed) in (value, None) and same_content(packed, packed)
+    if max((each.sent for each in value.results), default=0) <= packing.MOST:
+        assert said(packed) == plain(value)
 
 
 @given(st.data())
@@ -128,6 +131,20 @@ def test_a_path_that_is_none_is_refused(path: bytes) -> None:
     assert raw != TYPICAL and Packer().read(TOPIC, [raw]) == [None]
     with pytest.raises(BadRecord, match="invalid_value"):
         decode(TOPIC, "llm-70b", raw, 2**53)
+
+
+def test_of_a_path_that_is_given_twice_the_last_counts() -> None:
+    usual = encode(TOPIC, message(tuple(train((n, 0, 200, 0, 50_000, 1.0)) for n in range(3))))
+    raw = usual.replace(b'"path":', b'"path":[1],"path":')
+    same(raw)
+    fold = StageFold(STAGES["detection"], Parameters())
+    first, again, other = fold.read(TOPIC, [raw, raw, raw + b" "])
+    assert isinstance(first, PackedResults) and isinstance(again, PackedResults) and isinstance(other, PackedResults)
+    assert unpacked(first) is None
+    assert fold.admit(TOPIC, "j", first) == "new"
+    assert fold.admit(TOPIC, "j", again) == "duplicate"
+    with pytest.raises(BadRecord, match="conflicting_seq"):
+        fold.admit(TOPIC, "j", other)
 
 
 def test_a_message_that_comes_again_is_compared_in_full() -> None:
