@@ -1,5 +1,5 @@
-"""librdkafka says each refused connection of each client: some twenty lines a second while Kafka is away. One in half a
-minute tells as much, with the number of those that were left out.
+"""While Kafka is away its clients say each refused connection: librdkafka some twenty lines a second, aiokafka more
+than a hundred. One in half a minute tells as much, with the number of those that were left out.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ EVERY_S = 30.0
 MOST_KINDS = 1000
 LIBRDKAFKA = "%s [%s] %s"
 """How confluent-kafka passes on what librdkafka says: facility, client, words."""
+AIOKAFKA = "aiokafka"
 _NUMBERS = re.compile(r"\d+")
 
 
 @dataclass
 class Repetitions(logging.Filter):
-    """Lets a line of librdkafka pass if none like it, but for its numbers, did in the last ``EVERY_S`` seconds."""
+    """Lets a line of a Kafka client pass if none like it, but for its numbers, did in the last ``EVERY_S`` seconds."""
 
     now_s: Callable[[], float] = time.monotonic
     _told: dict[str, tuple[float, int]] = field(default_factory=dict)
@@ -29,7 +30,7 @@ class Repetitions(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the line is to be logged; says how many like it were not."""
-        if record.msg != LIBRDKAFKA:
+        if record.msg != LIBRDKAFKA and record.name.partition(".")[0] != AIOKAFKA:
             return True
         now_s = self.now_s()
         kind = _NUMBERS.sub("", record.getMessage())

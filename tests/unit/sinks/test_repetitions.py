@@ -1,4 +1,4 @@
-"""What librdkafka says again and again while Kafka is away, heard from librdkafka itself."""
+"""What Kafka's clients say again and again while Kafka is away; librdkafka is heard itself."""
 
 from __future__ import annotations
 
@@ -50,6 +50,17 @@ def test_refused_connections_are_said_once_and_then_counted(log: logging.Logger)
         producer.poll(0.1)
     again = [line for line in few.lines if "refused" in line][1]
     assert again.endswith(f"({before - 1} more like it in between)")
+
+
+def test_lines_of_aiokafka_are_said_once_for_each_kind() -> None:
+    few = Heard(Repetitions(lambda: 0.0))
+    fetcher = logging.getLogger("aiokafka.consumer.fetcher")
+    fetcher.addHandler(few)
+    for node in range(5):
+        fetcher.error("Failed fetch messages from %s: %s", node, "NodeNotReadyError")
+        fetcher.warning("Heartbeat failed")
+    fetcher.removeHandler(few)
+    assert few.lines == ["Failed fetch messages from 0: NodeNotReadyError", "Heartbeat failed"]
 
 
 def test_other_lines_are_never_left_out(log: logging.Logger) -> None:
