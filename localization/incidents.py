@@ -131,6 +131,15 @@ def _is_firmer(store: EvidenceStore, before: Incident, now: Incident) -> bool:
     return now.confidence >= doubted(store, before, now).confidence - SLACK
 
 
+def spoken_for(now: Incident, before: Incident | None, left: bool) -> Incident:
+    """The newer incident, without its issue if that is only what is left (``left``) and the older one knows why.
+
+    When what spoke for a reason is over, before the anomalies are cleared, nothing speaks for another one.
+    """
+    knows = before is not None and (before.issue is not None or before.kind == "congestion")
+    return msgspec.structs.replace(now, issue=None) if left and knows else now
+
+
 def is_material(before: Incident, now: Incident) -> bool:
     """Whether a change is worth telling."""
     one = (before.kind, before.issue, before.component, before.action.kind, before.symptom)

@@ -24,6 +24,7 @@ from localization.incidents import (
     doubted,
     is_material,
     settle_on,
+    spoken_for,
     tell,
 )
 from localization.monitor import SHARE
@@ -55,7 +56,7 @@ def report(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emission
         return []
     if not case.anomalies and not verdict.firm and case.opened is None:
         return []
-    found = compose(case, verdict, store, _endpoints(case, store), t_us)
+    found = spoken_for(compose(case, verdict, store, _endpoints(case, store), t_us), case.meant, verdict.left)
     meant = case.meant if case.meant and _is_past(case, store) else settle_on(store, case.meant, found)
     if case.meant is None or case.meant.component != meant.component:
         case.blamed_us = t_us

@@ -52,6 +52,8 @@ class Verdict:
     trace: tuple[TracePass, ...]
     action: Action
     awaited: bool
+    left: bool = False
+    """Whether the issue is what was left when nothing else was found: nothing speaks for it itself."""
 
     @property
     def firm(self) -> bool:
@@ -76,7 +78,8 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
     if not heaps or heaps[0].nats < LEAST_NATS or _share_of_kind(heaps, shares) < LEAST_SCORE:
         return _undecided(outcomes, candidates, (evidence, trace), awaited)
     (component, issue), kind = named[0][0], heaps[0].clues[0].kind
-    issue = issue or _left(scene, component, trace)
+    left = None if issue else _left(scene, component, trace)
+    issue = issue or left
     return Verdict(
         kind=kind,
         issue=issue,
@@ -88,6 +91,7 @@ def conclude(scene: Scene, outcomes: list[Outcome]) -> Verdict:
         trace=trace,
         action=action_of(scene, heaps[0], (component, issue), awaited),
         awaited=awaited,
+        left=left is not None,
     )
 
 

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from localization.actions import hits_a_part
 from localization.boundary import CHECKS, _Progress
 from localization.cards import slow_for_no_other_reason
+from localization.incidents import spoken_for
 from schemas.instants import SECOND_US
 from tests.small_fabric import WELL, Suffers, endpoint, health, told
 
@@ -76,3 +78,24 @@ def test_a_host_with_few_flows_is_judged_by_what_is_usual_on_others(
     compared = _Progress(shares=shares, hosts=["h0", "h1", "h2"])
     known: Any = SimpleNamespace(topology=SimpleNamespace(host_of=lambda name: name.partition("/")[0]))
     assert least <= compared.rarity(known, ("h0/r", "h1/r"), CHECKS[1][0]) <= most
+
+
+@pytest.mark.parametrize(
+    ("before", "left", "kept"),
+    [
+        ({"issue": "offloading_failure"}, True, None),
+        ({"kind": "congestion", "issue": None}, True, None),
+        ({"issue": None}, True, "rnic_firmware_unresponsive"),
+        ({"issue": "offloading_failure"}, False, "rnic_firmware_unresponsive"),
+    ],
+)
+def test_what_is_left_does_not_take_the_place_of_a_reason(before: dict[str, Any], left: bool, kept: str | None) -> None:
+    """As when a queue is flat again, or the tables agree again, and the pairs are not yet cleared."""
+
+    def slow_card(second: int, src: str, dst: str, path: tuple[str, ...]) -> Suffers:
+        return Suffers(rtt=20.0) if second > 30 and endpoint(7, 0) in (src, dst) else WELL
+
+    (slow,) = told(60, slow_card)
+    now = structs.replace(slow, issue="rnic_firmware_unresponsive")
+    assert spoken_for(now, structs.replace(slow, **before), left).issue == kept
+    assert spoken_for(now, None, left).issue == "rnic_firmware_unresponsive"
