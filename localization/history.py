@@ -14,7 +14,7 @@ import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
 from localization.modes import MODES
-from localization.packing import Narrow, climbed, narrow, steps, wide
+from localization.narrowing import Narrow, climbed, narrow, steps, wide
 from localization.routes import RouteTable, sum_by_suspect, sums_by_suspect
 
 LAG_S = 10

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from localization.actions import LIKELY, SURE, held_back
-from localization.cases import Case
+from localization.cases import Case, ends_between
 from localization.certainty import is_decided, lives_from_us
 from localization.evidence import EvidenceStore
 from localization.grouping import CaseBook, touches
@@ -99,8 +99,7 @@ def _take_back(case: Case, verdict: Verdict, desk: Desk, t_us: int) -> list[Emis
 
 
 def _is_ready(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> bool:
-    age_us = t_us - case.detected_us
-    parameters = store.parameters
+    age_us, parameters = t_us - case.detected_us, store.parameters
     if not verdict.firm:
         slow = verdict.awaited and case.symptom() == "high_latency"
         return age_us >= micros(parameters.patience_s) * (2 if slow else 1)
@@ -110,9 +109,10 @@ def _is_ready(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> 
         return False
     if _is_wide(case, verdict) and age_us < WIDE_WAIT_US:
         return False
-    if not settled or t_us - cut_off(case).detected_us >= LONGEST_WAIT_US:
+    began = cut_off(case)
+    if not settled or t_us - began.detected_us >= LONGEST_WAIT_US:
         return settled
-    return not _in_doubt(case, verdict, store, lives_from_us(cut_off(case).onset_us, t_us, decided))
+    return not _in_doubt(case, verdict, store, lives_from_us(began.onset_us, t_us, decided))
 
 
 def _is_wide(case: Case, verdict: Verdict) -> bool:
@@ -245,7 +245,7 @@ def _culprit(case: Case, store: EvidenceStore, verdicts: dict[str, Verdict]) -> 
 
 def _lies_behind(case: Case, store: EvidenceStore, switch: Suspect) -> bool:
     """Whether all pairs that suffer in a case have the switch on their way."""
-    ends = case.ends() | {(min(src, dst), max(src, dst)) for src, dst, _ in store.watch.losses_on(case.faults)}
+    ends = case.ends() | {ends_between(src, dst) for src, dst, _ in store.watch.losses_on(case.faults)}
     return bool(ends) and all(touches(store, switch, pair) for pair in sorted(ends))
 
 

@@ -9,8 +9,9 @@ import msgspec
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
+from localization.cases import ends_between
+from localization.narrowing import Narrow, by_number, narrow, wide
 from localization.numbering import PORTS, KeyNumbers, RouteNumbers
-from localization.packing import Narrow, by_number, narrow, wide
 from localization.suspects import SuspectTable
 
 if TYPE_CHECKING:
@@ -61,16 +62,16 @@ class RouteColumns:
     def into(self, table: RouteTable) -> None:
         """Fills a table that holds nothing yet."""
         names, paths = _NAMES.decode(self.names), _PATHS.decode(self.paths)
-        known = {path: number for number, path in enumerate(paths)}
         table.suspects = self.suspects
-        table.numbers = RouteNumbers(by_number(names), known, KeyNumbers(self.pairs), KeyNumbers(self.routes))
+        table.numbers = RouteNumbers(
+            by_number(names), by_number(paths), KeyNumbers(self.pairs), KeyNumbers(self.routes)
+        )
         table.ends, table.pair, table.stray = wide(self.ends), wide(self.pair), wide(self.stray)
         table.members, table.hop, table.prior = wide(self.members), self.hop, self.prior
         table.routes = self._routes(names, paths)
         numbers = table.pair.tolist()
         table.pair_index = {
-            (src, dst) if src < dst else (dst, src): number
-            for (src, dst, _, _), number in zip(table.routes, numbers, strict=True)
+            ends_between(src, dst): number for (src, dst, _, _), number in zip(table.routes, numbers, strict=True)
         }
 
     def _routes(self, names: list[str], paths: list[tuple[str, ...]]) -> list[Route]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from localization.arrays import Flags, Floats, Ints
+from localization.cases import ends_between
 from localization.numbering import RouteNumbers, integers
 from localization.placing import Placing
 from localization.route_columns import RouteColumns
@@ -257,7 +258,7 @@ class RouteTable:
 
     def of_pair(self, src: str, dst: str) -> Ints:
         """The routes between two endpoints, in both directions, ascending."""
-        number = self.pair_index.get((src, dst) if src < dst else (dst, src))
+        number = self.pair_index.get(ends_between(src, dst))
         return _ints() if number is None else self.index.of_pair(self.pair, number)
 
 

@@ -119,9 +119,9 @@ class Claims:
             _check_name(value, producer.id, agent)
         elif isinstance(value, RnicCounters):
             self._check_host(value)
-            self._hear((topic, "container", value.container), agent, value.t_us, now_us)
+            self._hear((topic, "container", value.container), agent, t_us, now_us)
         elif isinstance(value, RnicBursts):
-            self._hear((topic, "endpoint", value.endpoint), agent, value.t_us, now_us)
+            self._hear((topic, "endpoint", value.endpoint), agent, t_us, now_us)
 
     def _hear(self, subject: Subject, speaker: str, t_us: int, now_us: int) -> None:
         floor = self.floors.get(subject)

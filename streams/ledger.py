@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from schemas.instants import SECOND_US
+from schemas.instants import SECOND_US, window_end
 
 
 class OffsetLedger:
@@ -32,7 +32,7 @@ class OffsetLedger:
     def hold(self, topic: str, offset: int, t_us: int) -> None:
         """A message waits for its turn in the second of ``t_us``."""
         held = self._held[topic]
-        second = -(-t_us // SECOND_US) * SECOND_US  # ``window_end``: it runs per message
+        second = window_end(t_us, SECOND_US)
         if offset < held.get(second, offset + 1):
             held[second] = offset
 

@@ -113,7 +113,7 @@ class Sequencer:
                 return "late"
             self._wait(turn, value, self.released_us + SECOND_US)
         else:
-            self.waiting.setdefault(-(-t_us // SECOND_US) * SECOND_US, {})[turn] = value
+            self.waiting.setdefault(window_end(t_us, SECOND_US), {})[turn] = value
         if seen is None:
             seen = self.seen[stream] = {}
         seen[producer.seq] = t_us
@@ -132,7 +132,7 @@ class Sequencer:
 
     def _recognise(self, turn: Turn, value: Message, seen_us: int) -> None:
         t_us, topic, producer_id, boot, seq = turn
-        known = self.waiting.get(_second(t_us), {}).get(turn)
+        known = self.waiting.get(window_end(t_us, SECOND_US), {}).get(turn)
         if seen_us == t_us and (known is None or same_content(known, value)):
             return
         raise BadRecord(
@@ -212,8 +212,3 @@ class Sequencer:
         counts = Counts(self.counts.new - len(waiting), self.counts.duplicate, self.counts.late)
         kept = {stream: seqs for stream, seqs in seen.items() if seqs}
         return Sequencer(self.released_us, {}, kept, counts, self.now_us, dict(self.strays), self.resting)
-
-
-def _second(t_us: int) -> int:
-    """End of the second that an instant belongs to."""
-    return window_end(t_us, SECOND_US)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from localization import numbering
 from localization.evidence import EvidenceStore
+from localization.narrowing import climbed, narrow, steps, wide
 from localization.numbering import KeyNumbers
-from localization.packing import climbed, narrow, steps, wide
 from localization.producers import Source, Sources
 from localization.routes import RouteTable
 from localization.topology import Topology

@@ -14,6 +14,7 @@ from localization.suspects import Suspect
 from localization.switches import is_cut_off
 from localization.topology import Topology
 from schemas.diagnosis import IssueId
+from tests.anomalies import anomaly
 from tests.small_fabric import (
     BEGIN_US,
     WELL,
@@ -28,7 +29,6 @@ from tests.small_fabric import (
     queues,
     told,
 )
-from tests.unit.localization.test_telling_apart import anomaly
 
 FIRST, SECOND = "c3/mlx5_0", "d3/mlx5_1"
 

@@ -6,14 +6,15 @@ write. What follows from the rest is left out and worked out again when the stat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from localization.arrays import Ints
 
+Name = TypeVar("Name", bound=Hashable)
 Narrow = npt.NDArray[np.signedinteger[Any]]
 """Integers of any size."""
 
@@ -43,6 +44,6 @@ def climbed(taken: Narrow) -> Ints:
     return np.cumsum(taken, dtype=np.int64)
 
 
-def by_number(names: Sequence[str]) -> dict[str, int]:
-    """Names that are numbered in their order."""
+def by_number(names: Sequence[Name]) -> dict[Name, int]:
+    """Names, or paths, that are numbered in their order."""
     return {name: number for number, name in enumerate(names)}
