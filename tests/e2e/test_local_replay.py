@@ -53,6 +53,12 @@ def test_the_production_incident_is_localized() -> None:
     assert (verdicts["overlay"], verdicts["underlay"], verdicts["boundary"]) == ("clean", "clean", "suspect")
 
 
+def test_the_readme_shows_what_the_demo_prints() -> None:
+    incident = only_incident(INCIDENTS / "stale-flow-offload")
+    headline = f"{incident.kind} {incident.issue}  {incident.component}  confidence {incident.confidence:.2f}"
+    assert f"● {headline}  {incident.state}\n" in (INCIDENTS.parents[1] / "README.md").read_text()
+
+
 def test_the_healthy_job_raises_no_incident() -> None:
     outcome = replay(INCIDENTS / "healthy-job")
     assert outcome.updates == []
