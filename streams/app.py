@@ -24,6 +24,10 @@ from streams.worker import Worker
 
 COMMIT_EVERY_S = 1.0
 LOOK_EVERY_S = 2.0
+METADATA_S = 5.0
+"""So old may be what a worker knows of the cluster. The group's leader hands out the topics that it knows; one that a
+broker did not name yet, having just begun or just made it, is nobody's until the leader asks again. By default clients
+do after five minutes, and for as long the pipeline stood still: without its ticks, if it was Faust's leader topic."""
 TABLE = "state"
 
 Watch = Callable[[Worker], None]
@@ -100,6 +104,8 @@ def _configuration(setup: WorkerSetup) -> dict[str, Any]:
         "broker_heartbeat_interval": setup.session_s / 6,
         "broker_commit_interval": 3600.0,
         "consumer_auto_offset_reset": "earliest",
+        "consumer_metadata_max_age_ms": round(METADATA_S * 1000),
+        "producer_metadata_max_age_ms": round(METADATA_S * 1000),
         "stream_wait_empty": False,
         "stream_buffer_maxsize": BUFFERED_EVENTS,
         "ConsumerScheduler": Batches,

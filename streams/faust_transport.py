@@ -10,6 +10,10 @@ Tansu looks again only at fixed parts of that time, so on it each step of the pi
 
 Faust crashes when a commit fails because the broker is away. Here it is said and tried again: where to read on from
 stands in the marks of the state, commits are for onlookers and for the next start.
+
+Faust goes back to an offset from the thread that asks, while aiokafka works in another: records that it hands out just
+then vanish under its hands (``KeyError``), and the worker ends. Here it is done where aiokafka works; a partition that
+is another's by then is left to it.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import faust
-from aiokafka.errors import KafkaError
+from aiokafka.errors import IllegalStateError, KafkaError
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, Transport, ensure_aiokafka_TP
 from faust.transport.utils import DefaultSchedulingStrategy
 from faust.types import TP
@@ -84,9 +88,18 @@ def use_own_consumer(app: faust.App, fetch_wait_ms: int) -> None:
                 return False
             return True
 
+        async def seek_here(self, tp: TP, offset: int) -> None:
+            try:
+                self.seek(tp, offset)
+            except IllegalStateError:
+                log.info("%s, partition %d, is no longer ours to be read again", tp.topic, tp.partition)
+
     class OwnConsumer(Consumer):  # type: ignore[misc]
         def _new_consumer_thread(self) -> Thread:
             return Thread(self, loop=self.loop, beacon=self.beacon)
+
+        async def _seek(self, partition: TP, offset: int) -> None:
+            await self._thread.call_thread(self._thread.seek_here, partition, offset)
 
         def _to_message(self, tp: TP, record: Any) -> ConsumerMessage:
             if not isinstance(record, list):

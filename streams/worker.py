@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import faust
+from faust.types import TP
 
 from schemas.codec import BadRecord, decode
 from schemas.control import Tick
@@ -154,11 +155,15 @@ class Worker:
     async def restore(self) -> None:
         """Partitions have been assigned and the table is as it was: takes up the states."""
         self.drop()
-        prefix = self.setup.prefix
-        assigned = sorted(tp.partition for tp in self.app.consumer.assignment() if tp.topic == prefix + TICKS)
+        prefix, mine = self.setup.prefix, self.app.consumer.assignment()
+        assigned = sorted(tp.partition for tp in mine if tp.topic == prefix + TICKS)
         topics = {TICKS, *(topic for stage in self.setup.stages for topic in self.pipeline.stages[stage].inputs)}
         spots = [(topic, number) for topic in topics for number in assigned]
         changelog = [(self.changelog, number) for number in assigned]
+        missing = {topic for topic, number in (*spots, *changelog) if TP(prefix + topic, number) not in mine}
+        if missing:
+            log.warning("Kafka did not name all topics yet (%s): waiting until it does", ", ".join(sorted(missing)))
+            return
         earliest = await beginnings(self.app, prefix, [*spots, *changelog])
         for stage in self.setup.stages:
             for number in assigned:

@@ -25,6 +25,7 @@ from skeletonhunter.replaying.kafka_progress import PipelineProgress
 from skeletonhunter.replaying.kafka_publisher import Publisher, PublishingError
 from skeletonhunter.replaying.kafka_services import Program, Services, services, skeletonhunter
 from skeletonhunter.replaying.kafka_sinks import Sink, wait_until_read
+from skeletonhunter.replaying.kafka_standstill import Standstill
 from skeletonhunter.replaying.outcome import ReplayOutcome
 from skeletonhunter.replaying.request import ReplayError, ReplayRequest
 from skeletonhunter.settings import Settings
@@ -160,9 +161,12 @@ class _Replay:
         publisher = Publisher(kafka, stages.raw, self.request.recording.files)
         progress = PipelineProgress(kafka, stages)
 
+        standstill = Standstill(progress, self.running)
+
         def meanwhile() -> None:
             self.cast.meanwhile(self.running, progress.handled_us)
             self.running.check()
+            standstill.look()
 
         try:
             feeding = Feeding(self.request, self.settings, stages, publisher, progress, meanwhile)

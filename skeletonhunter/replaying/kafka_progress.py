@@ -62,6 +62,15 @@ class PipelineProgress:
         """Whether the final tick has come out of every partition of every stage."""
         return not self._awaited
 
+    def state(self) -> object:
+        """Something that is another as soon as anything has been handled."""
+        return tuple(self._handled.values()), len(self._awaited)
+
+    def latest(self) -> list[str]:
+        """The last stages' partitions that are furthest behind, by name."""
+        behind_us = self.handled_us
+        return [source for source, t_us in self._handled.items() if t_us == behind_us]
+
     def poll(self, timeout_s: float) -> None:
         """Reads the ticks that have come, waiting for the first up to ``timeout_s``."""
         messages = self._consumer.consume(BATCH, timeout_s)
