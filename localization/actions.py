@@ -66,7 +66,9 @@ def hits_a_part(scene: Scene, component: str) -> bool:
 
 
 def _fibre(scene: Scene, heap: Heap) -> str | None:
-    """The link to clean, where only some packets are lost and nothing but the losses speaks against the component."""
+    """Whose fibre to clean, where only some packets are lost and nothing but the losses speaks against the component:
+    a link, or a card with several.
+    """
     if any(clue.layer != "underlay" or clue.issue is not None for clue in heap.clues):
         return None
     kind, _, name = heap.clues[0].component.partition(":")
@@ -74,7 +76,7 @@ def _fibre(scene: Scene, heap: Heap) -> str | None:
     if not partial or kind not in ("link", "rnic"):
         return None
     cables = scene.topology.neighbours.get(name, []) if kind == "rnic" else []
-    return f"link:{cables[0].link}" if len(cables) == 1 else f"link:{name}" if kind == "link" else None
+    return f"link:{cables[0].link}" if len(cables) == 1 else heap.clues[0].component
 
 
 def action_for(kind: IncidentKind, component: str, issue: IssueId | None, fibre: str | None = None) -> Action:

@@ -66,8 +66,9 @@ def side(src: int, dst: int, sport: int) -> str:
     return "ab"[(src * 7 + dst * 3 + sport * 5 + (src > dst)) // 2 % 2]
 
 
-def probes(seconds: int, cut: str) -> list[Message]:
-    """Each second every host probes all others twice; from second 30 on the link ``cut`` loses all, both ways."""
+def probes(seconds: int, bad: str, taken: int = 100) -> list[Message]:
+    """Each second every host probes all others twice; from second 30 on ``bad``, a link or a host's card, takes so many
+    of the 100 packets, whichever way they go."""
     found: list[Message] = []
     for second in range(1, seconds + 1):
         for src in range(HOSTS):
@@ -75,17 +76,17 @@ def probes(seconds: int, cut: str) -> list[Message]:
             for number, dst in enumerate(host for host in range(HOSTS) if host != src):
                 for sport in (0, 1):
                     there, back = side(src, dst, sport), side(dst, src, sport + 2)
-                    used = {f"{there}{src}", f"{there}{dst}", f"{back}{src}", f"{back}{dst}"}
-                    lost = second > 30 and cut in used
+                    used = {f"{there}{src}", f"{there}{dst}", f"{back}{src}", f"{back}{dst}", f"h{src}", f"h{dst}"}
+                    lost = taken if second > 30 and bad in used else 0
                     results.append(
                         ProbeResult(
                             dst=f"c{dst}/mlx5_0",
                             t_us=BEGIN_US + second * SECOND_US - 900_000 + number * 50_000,
                             kind="rdma",
-                            outcome="lost" if lost else "reply",
+                            outcome="lost" if lost == 100 else "reply",
                             sent=100,
-                            lost=100 if lost else 0,
-                            rtt_us=() if lost else (13.0 + number % 3, 12.5),
+                            lost=lost,
+                            rtt_us=() if lost == 100 else (13.0 + number % 3, 12.5),
                             sport=49_152 + sport,
                             path=(f"{there}{src}", f"{there}{dst}"),
                         )
@@ -95,10 +96,10 @@ def probes(seconds: int, cut: str) -> list[Message]:
     return found
 
 
-def told(*more: Message) -> list[Incident]:
+def told(*more: Message, bad: str = "b2", taken: int = 100) -> list[Incident]:
     body = envelope("scheduler", 0.0, 1)
     listed = EndpointMap(**body, job="j", version=1, state="running", reason="test", endpoints=endpoints())
-    return incidents(run(by_time([fabric(), listed, *probes(60, "b2"), *more])))
+    return incidents(run(by_time([fabric(), listed, *probes(60, bad, taken), *more])))
 
 
 def warning(device: str, event: str, values: dict[str, str]) -> DeviceEvent:
@@ -125,6 +126,19 @@ def test_a_dead_uplink_is_blamed_and_its_rnic_is_not() -> None:
     (incident,) = newest(told())
     assert (incident.component, incident.issue) == ("link:b2", "switch_port_down")
     assert incident.confidence > 0.8
+
+
+def test_a_card_that_loses_a_little_for_no_known_reason_stays_in_use() -> None:
+    """As with one uplink: a fibre is cheaper to try than a card, and which of the two it is nobody knows."""
+    history = told(bad="h2", taken=2)
+    assert newest(history)[0].component == "rnic:h2/mlx5_0"
+    assert {incident.action.kind for incident in history} <= {"none", "clean_fibre"}
+    assert (history[-1].action.kind, history[-1].action.target) == ("clean_fibre", "rnic:h2/mlx5_0")
+
+
+def test_a_card_that_loses_most_does_not() -> None:
+    history = told(bad="h2", taken=70)
+    assert (history[-1].action.kind, history[-1].action.target) == ("quarantine", "rnic:h2/mlx5_0")
 
 
 def test_a_remote_fault_is_of_the_uplink_that_is_dead() -> None:
