@@ -5,7 +5,8 @@ ptp4l disciplines the card's clock (PHC), phc2sys the host's by it: the offset o
 known. Offsets are nanoseconds, clock less master. Bound: the larger of the last offsets' magnitude and half the path
 delay (which may all be asymmetry), of each of both steps. A port that is not ``SLAVE`` (or behind no grandmaster)
 corrects nothing. ``s0`` in a line = not locked, ``s1`` = about to step, ``s2``/``s3`` = locked. The number in a line's
-brackets is the monotonic clock in seconds, so a log tells how old its last word is.
+brackets is the monotonic clock in seconds, so a log tells how old its last word is. On a terminal that number stands
+where syslog and the journal put the process: ``ptp4l[5196.811]: ...`` and ``ptp4l[77]: [5196.811] ...`` say the same.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ COMMAND = ("pmc", "-u", "-b", "0", "GET TIME_STATUS_NP", "GET CURRENT_DATA_SET",
 Program = Literal["ptp4l", "phc2sys"]
 _FIELD = re.compile(r"(?m)^\s+(master_offset|offsetFromMaster|meanPathDelay|gmPresent|portState)\s+(\S{1,32})")
 _LINE = re.compile(
-    r"(?P<program>ptp4l|phc2sys)\[(?P<mono_s>\d{1,12}\.\d{1,9})\]:.*?(?:offset|rms)\s+(?P<offset>-?\d{1,18})"
+    r"(?P<program>ptp4l|phc2sys)(?:(?:\[\d{1,10}\])?: )?\[(?P<mono_s>\d{1,12}\.\d{1,9})\]:?"
+    r".*?(?:offset|rms)\s+(?P<offset>-?\d{1,18})"
     r"(?:\s+max\s+(?P<most>\d{1,18}))?(?:\s+(?P<state>s\d))?"
     r"(?:\s+freq\s+[+-]?\s*\d{1,12}(?:\s+\+/-\s*\d{1,12})?)?(?:\s+(?:path )?delay\s+(?P<delay>-?\d{1,18}))?"
 )

@@ -2,7 +2,8 @@
 
 Addresses are ``Net``: (value, mask) as numbers of 32 or 128 bits. A mask of zero matches everything, whatever value is
 printed before it: the userspace datapath prints the address of the packet that made the flow there. A field that is not
-printed is not matched.
+printed is not matched. Of tagged frames (``eth_type(0x8100),vlan(..),encap(eth_type(0x0800),..)``, once or twice) the
+type is that of what they carry, as tagged RoCE is RoCE.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collectors.flows.brackets import inside
 ROCE_PORT = 4791
 UDP = 17
 IP_TYPES = frozenset({0x0800, 0x86DD})
+VLAN_TYPES = frozenset({0x8100, 0x88A8, 0x9100})
 _MOST_BITS = 128
 
 
@@ -123,7 +125,7 @@ _ETH = re.compile(r"(?<!\w)eth\(([^()]*)\)")
 _IP = re.compile(r"(?<!\w)ipv[46]\(([^()]*)\)")
 _UDP = re.compile(r"(?<!\w)udp\(([^()]*)\)")
 _TUNNEL = re.compile(r"(?<!\w)tunnel\(")
-_PAIR = re.compile(r"(?:^|,)\s*([a-z_]+)=([^,(){}]*)")
+_PAIR = re.compile(r"(?:^|,)\s*([a-z][a-z0-9_]*)=([^,(){}]*)")
 
 
 def pairs(text: str) -> dict[str, str]:
@@ -147,7 +149,7 @@ def parse_match(text: str) -> Match:
     return Match(
         in_port=port.group(1) if port else None,
         recirc=number(_first(_RECIRC, text)) or 0,
-        eth_type=number(_first(_ETH_TYPE, text)),
+        eth_type=_carried_type(text),
         protocol=number(ip.get("proto")),
         src=network(ip.get("src", "")),
         dst=network(ip.get("dst", "")),
@@ -157,6 +159,12 @@ def parse_match(text: str) -> Match:
         tunnel_id=number(tunnel.get("tun_id")),
         is_group=_is_group(pairs(_first(_ETH, text) or "").get("dst", "")),
     )
+
+
+def _carried_type(text: str) -> int | None:
+    """The Ethernet type behind any VLAN tags; None: it is not matched."""
+    types = (number(found) for found in _ETH_TYPE.findall(text))
+    return next((found for found in types if found not in VLAN_TYPES), None)
 
 
 def _is_group(text: str) -> bool:

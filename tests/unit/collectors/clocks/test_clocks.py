@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,6 +86,13 @@ def test_lines_of_ptp4l_and_phc2sys() -> None:
     unlocked = parse_ptp_line("ptp4l[5.0]: master offset  -900000 s0 freq +0 path delay 1")
     assert unlocked is not None and not unlocked[1].locked
     assert parse_ptp_line("ptp4l[5.0]: port 1: LISTENING to UNCALIBRATED on RS_SLAVE") is None
+
+
+@pytest.mark.parametrize("logged", [r"\1: [\2]", r"\1[77]: [\2]", r"\1[77]: [\2] [ptp4l.0.config]"])
+def test_syslog_and_the_journal_say_the_same_as_a_terminal(logged: str) -> None:
+    printed = (DATA / "ptp.log").read_text()
+    found = parse_ptp_log(re.sub(r"(ptp4l|phc2sys)\[([\d.]+)\]:", logged, printed))
+    assert found == parse_ptp_log(printed) and len(found) == 2
 
 
 def estimate(teller: str, error_us: float = 1.0, synced: bool = True, **further: float) -> Estimate:

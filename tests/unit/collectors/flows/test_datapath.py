@@ -124,6 +124,25 @@ def test_frames_to_many(address: str, group: bool) -> None:
     assert parse_match(f"eth(src=02:00:00:00:00:01,dst={address}),eth_type(0x0800)").is_group == group
 
 
+@pytest.mark.parametrize("tags", ["8100", "88a8 8100", "9100"])
+def test_tagged_frames_are_what_they_carry(tags: str) -> None:
+    plain = roce("3")
+    bare, carried = plain.split("eth_type", 1)[0], "eth_type" + plain.split("eth_type", 1)[1]
+    arp = "eth_type(0x0806),arp(op=1)"
+    for tag in reversed(tags.split()):
+        carried, arp = (f"eth_type(0x{tag}),vlan(vid=100,pcp=3),encap({inside})" for inside in (carried, arp))
+    assert parse_match(bare + carried) == parse_match(plain) and parse_match(bare + carried).may_carry_rdma()
+    assert not parse_match(bare + arp).is_ip()
+    assert parse_match(f"eth_type(0x{tags[:4]}),vlan(vid=1),encap()").is_ip(), "what it carries is not told"
+
+
+def test_tunnels_over_ipv6() -> None:
+    match = parse_match("tunnel(tun_id=0x5,ipv6_src=2001:db8::1,ipv6_dst=2001:db8::2,ttl=64,flags(key)),in_port(5)")
+    assert (match.tunnel_src, match.tunnel_dst) == (address("2001:db8::1"), address("2001:db8::2"))
+    deed = parse_actions("set(tunnel(tun_id=0x5,ipv6_src=2001:db8::1,ipv6_dst=2001:db8::2,flags(df|key))),9")
+    assert deed == Deed(ways=(Way("9", address("2001:db8::2"), 5),))
+
+
 def test_one_flow_of_several_threads_is_one_flow() -> None:
     one, other = line(roce("3"), "4", packets=3, ufid="a" * 8), line(roce("3"), "4", packets=4, ufid="a" * 8)
     flows, _ = parse_dump(f"flow-dump from pmd on cpu core: 2\n{one}\nflow-dump from pmd on cpu core: 3\n{other}\n")

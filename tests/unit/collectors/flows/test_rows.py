@@ -30,6 +30,14 @@ def hops(found: list[FlowEntry]) -> list[tuple[str, str | None]]:
     return [(row.at, row.next) for row in found]
 
 
+def test_a_tagged_flow_has_the_rows_of_an_untagged_one() -> None:
+    plain = roce("vf0_rep")
+    tagged = plain.replace("eth_type(0x0800)", "eth_type(0x8100),vlan(vid=100,pcp=3),encap(eth_type(0x0800)") + ")"
+    actions, ufid = f"pop_vlan,{into_tunnel('198.51.100.2')}", "aaaaaaaa-1"
+    found = rows(line(tagged, actions, ufid=ufid))
+    assert hops(found) == hops(rows(line(plain, actions, ufid=ufid))) and len(found) == 3
+
+
 def test_a_flow_that_leaves_has_the_whole_chain() -> None:
     found = rows(line(roce("vf0_rep"), into_tunnel("198.51.100.2"), ufid="aaaaaaaa-1"))
     assert hops(found) == [
