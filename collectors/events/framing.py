@@ -1,12 +1,13 @@
 """What does a line say, and when, where and by which program was it written? The frames that logs put around text.
 
 Known frames, tried in this order: a record of ``/dev/kmsg`` (``6,1234,5678901,-;text``), RFC 5424 (``<13>1 2026-...``),
-RFC 3164 (``<13>Aug 17 06:18:01 host prog[7]: text``, also without the number), ISO 8601 in place of its date (rsyslog,
-journalctl), Open vSwitch's own (``2026-...Z|00035|module|ERR|text``), ``dmesg -T`` (``[Sun Dec  1 14:54:40 2024]
-...``), of jobs an ISO date in brackets or with a blank in it, and glog's (``[E916 08:53:53.86 file:685]``). Runtimes'
-files of containers have a frame of their own around these (CRI: time, stream, flag; Docker: JSON). SONiC's files have a
-severity before the program. What is left may begin with ``kernel:`` and the kernel's ``[  66.816635]``, seconds since
-boot. A bare line is text alone.
+RFC 3164 (``<13>Aug 17 06:18:01 host prog[7]: text``, also without the number, or with a year, as newer SONiC has it
+first), in place of its date ISO 8601 (rsyslog), a weekday with date and zone or seconds since 1970 (journalctl), Open
+vSwitch's own (``2026-...Z|00035|module|ERR|text``), ``dmesg -T`` (``[Sun Dec  1 14:54:40 2024] ...``), of jobs a date
+in brackets or with a blank in it, UCX's (``[1732892080.123]``), and glog's (``[E916 08:53:53.86 file:685]``). Runtimes'
+files of containers have a frame of their own around these (CRI: time, stream, flag; Docker: JSON), ``dmesg -x`` puts
+``kern  :err   :`` before them. SONiC's files have a severity before the program. What is left may begin with
+``kernel:`` and the kernel's ``[  66.816635]``, seconds since boot. A bare line is text alone.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import re
 import msgspec
 from msgspec.structs import replace
 
-from collectors.events.instants import SECOND_US, of_dmesg, of_glog, of_iso, of_rfc3164
+from collectors.events.instants import SECOND_US, of_any, of_dmesg, of_epoch, of_glog, of_iso
 from collectors.events.notices import TEXT, Line
+from collectors.plain_text import plain
 
 LONGEST = 16_384
 _KMSG = re.compile(r"(\d{1,5}),(\d{1,19}),(\d{1,17}),([^;,]{0,64})(?:,[^;]{0,256})?;(.*)", re.S)
@@ -26,14 +28,21 @@ _RFC5424 = re.compile(
     r"1 (\S{1,64}) (\S{1,255}) (\S{1,48}) (\S{1,128}) (\S{1,32}) (-|(?:\[(?:[^\]\\]|\\.)*\])+) ?(.*)", re.S
 )
 _RFC3164 = re.compile(
-    r"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})?|\d{4}-\d\d-\d\dT[\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?)"
+    r"((?:\d{4} )?[A-Z][a-z]{2} {1,2}\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d{1,6})?"
+    r"|\d{4}-\d\d-\d\dT[\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?"
+    r"|[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? (?:[A-Z]{2,5}|[+-]\d\d(?:\d\d)?)|\d{10}\.\d{1,9})"
     r" (\S{1,255}) (.*)",
     re.S,
 )
+_EPOCH = re.compile(r"\[(\d{10}\.\d{1,9})\] ?(.*)", re.S)
+_FACILITY = re.compile(r"[a-z0-9]{3,8} *:(emerg|alert|crit|err|warn|notice|info|debug) *: ?")
+_FACILITY_LEVELS = {
+    name: level for level, name in enumerate(("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug"))
+}
 _DMESG = re.compile(r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] ?(.*)", re.S)
 _JOB = re.compile(
     r"(?:\[?(?:rank)?\d{1,6}\]?: ?)?"
-    r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|UTC| ?[+-]\d\d:?\d\d)?)\]?:?\s+(.*)",
+    r"\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|UTC| ?[+-]\d\d:?\d\d)?)\]?:?\s+(.*)",
     re.S,
 )
 _GLOG = re.compile(
@@ -48,7 +57,9 @@ _RETURN = "#015"
 
 _PROGRAM = re.compile(r"([A-Za-z0-9_./@-]{1,64})(?:\[(\d{1,10})\])?: ?(.*)", re.S)
 _HOST_KERNEL = re.compile(r"(\S{1,255}) (kernel: .*)", re.S)
-_SINCE_BOOT = re.compile(r"\[ {0,12}(\d{1,10})\.(\d{1,6})\] ?(?:\[ {0,8}[TC]\d+\] ?)?(.*)", re.S)
+_SINCE_BOOT = re.compile(
+    r"\[ {0,12}(\d{1,10})\.(\d{1,6})(?: < {0,12}\d{1,10}\.\d{1,6}>)?\] ?(?:\[ {0,8}[TC]\d+\] ?)?(.*)", re.S
+)
 _SONIC = re.compile(
     r"(EMERG|ALERT|CRIT|ERR|WARNING|NOTICE|INFO|DEBUG) ([A-Za-z0-9_./@#-]{1,64}(?:\[\d{1,10}\])?: .*)", re.S
 )
@@ -67,7 +78,7 @@ class _DockerLine(msgspec.Struct):
 
 def parse_line(text: str, now_us: int, zone_s: int = 0) -> Line:
     """Takes a line out of its frame. ``now_us`` decides about the year, ``zone_s`` about times without a zone."""
-    text = text[:LONGEST]
+    text = plain(text)[:LONGEST]
     contained = _of_container(text)
     if contained is None:
         return _parse(text, now_us, zone_s)
@@ -76,17 +87,14 @@ def parse_line(text: str, now_us: int, zone_s: int = 0) -> Line:
 
 
 def _parse(text: str, now_us: int, zone_s: int) -> Line:
-    text = text.rstrip("\r\n\0 ")
-    priority: int | None = None
-    if found := _PRIORITY.match(text):
-        priority, text = int(found[1]) & 7, text[found.end() :]
-        if structured := _RFC5424.fullmatch(text):
-            return _of_5424(structured, priority, zone_s)
+    text = plain(text).rstrip("\r\n\0 ")
+    priority, text = _priority(text)
+    if priority is not None and (structured := _RFC5424.fullmatch(text)):
+        return _of_5424(structured, priority, zone_s)
     if found := _DMESG_ISO.fullmatch(text):
         return _inner(found[2], Line(text=found[2], t_us=of_iso(found[1], zone_s), program="kernel", priority=priority))
     if found := _RFC3164.fullmatch(text):
-        stamp, host, rest = found[1], found[2], found[3]
-        t_us = of_iso(stamp, zone_s) if stamp[0].isdigit() else of_rfc3164(stamp, now_us, zone_s)
+        host, rest, t_us = found[2], found[3], of_any(found[1], now_us, zone_s)
         return _inner(rest, Line(text=rest, t_us=t_us, host=host, priority=priority))
     if found := _DMESG.fullmatch(text):
         return _inner(
@@ -97,9 +105,25 @@ def _parse(text: str, now_us: int, zone_s: int) -> Line:
         if rest.startswith("kernel:") or _HOST_KERNEL.fullmatch(rest):
             return _inner(rest, Line(text=rest, t_us=t_us, priority=priority))
         return _line(rest, (t_us, None, None, priority), None)
+    return _of_library(text, priority, (now_us, zone_s)) or _inner(text, Line(text=text, priority=priority))
+
+
+def _priority(text: str) -> tuple[int | None, str]:
+    """What stands before all else: syslog's number, or ``dmesg -x``'s words."""
+    if found := _FACILITY.match(text):
+        return _FACILITY_LEVELS[found[1]], text[found.end() :]
+    if found := _PRIORITY.match(text):
+        return int(found[1]) & 7, text[found.end() :]
+    return None, text
+
+
+def _of_library(text: str, priority: int | None, where: tuple[int, int]) -> Line | None:
+    """A line of UCX, or in glog's words; ``where``: now and the zone."""
+    if found := _EPOCH.fullmatch(text):
+        return _line(found[2], (of_epoch(found[1]), None, None, priority), None)
     if found := _GLOG.fullmatch(text):
-        return _line(found[1], (of_glog(found[2], found[3], now_us, zone_s), None, None, priority), None)
-    return _inner(text, Line(text=text, priority=priority))
+        return _line(found[1], (of_glog(found[2], found[3], *where), None, None, priority), None)
+    return None
 
 
 def _of_container(text: str) -> tuple[str, str] | None:
@@ -128,7 +152,10 @@ def _of_5424(found: re.Match[str], priority: int, zone_s: int) -> Line:
     host, program = (None if word == "-" else word for word in (found[2], found[3]))
     t_us = None if found[1] == "-" else of_iso(found[1], zone_s)
     text = found[7].removeprefix("\ufeff")
-    return _inner(text, Line(text=text, t_us=t_us, host=host, program=program, priority=priority))
+    line = _inner(text, Line(text=text, t_us=t_us, host=host, program=program, priority=priority))
+    if found[5] == "-" or found[5] in text:
+        return line
+    return replace(line, text=f"{found[5]}: {line.text or found[6]}"[:TEXT])
 
 
 def _inner(text: str, outer: Line) -> Line:

@@ -1,8 +1,9 @@
 """When was a line written? Time stamps of logs as microseconds since 1970 UTC.
 
 RFC 3164 has neither year nor zone: the zone is an argument (seconds east of UTC), and the year is the one that puts the
-line nearest to now, so December's lines read in January are last year's. ``dmesg -T`` has a year but no zone. ISO 8601
-says it all; without a zone it is local time. What is no date (31 February) is None, and the line goes without a time.
+line nearest to now, so December's lines read in January are last year's; some write a year before or behind the day.
+``dmesg -T`` has a year but no zone. ISO 8601 says it all; without a zone, or with one that is only named (``CET``), it
+is local time. What is no date (31 February) is None, and the line goes without a time.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ MONTHS = {
 }
 FURTHEST_US = 2**53 - 1
 
-_RFC3164 = re.compile(r"([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_RFC3164 = re.compile(r"(?:(\d{4}) )?([A-Z][a-z]{2}) +(\d{1,2}) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 _DMESG = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})")
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
-_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(Z|UTC|[+-]\d\d:?\d\d)?", re.ASCII)
+_ISO = re.compile(
+    r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(Z|UTC|[+-]\d\d:?\d\d)?", re.ASCII
+)
 
 
 def of_fields(day: tuple[int, int, int], clock: tuple[int, int, int], fraction: str, zone_s: int) -> int | None:
@@ -41,13 +44,31 @@ def of_fields(day: tuple[int, int, int], clock: tuple[int, int, int], fraction: 
     return t_us if 0 <= t_us <= FURTHEST_US else None
 
 
+def of_any(stamp: str, now_us: int, zone_s: int) -> int | None:
+    """An instant as it stands before a host's name: RFC 3164, ISO 8601, with a weekday, or seconds since 1970."""
+    if stamp[4:5] == "-":
+        return of_iso(stamp, zone_s)
+    if stamp[8:9] == "-":
+        return of_iso(stamp[4:], zone_s)
+    return of_epoch(stamp) if stamp[:10].isdigit() else of_rfc3164(stamp, now_us, zone_s)
+
+
 def of_rfc3164(text: str, now_us: int, zone_s: int) -> int | None:
-    """An instant without a year, put into the year that brings it nearest to now."""
+    """An instant as syslog writes it; without a year, that which brings it nearest to now."""
     found = _RFC3164.fullmatch(text)
-    if found is None or found[1] not in MONTHS:
+    if found is None or found[2] not in MONTHS:
         return None
-    clock = int(found[3]), int(found[4]), int(found[5])
-    return _nearest((MONTHS[found[1]], int(found[2])), clock, found[6] or "", (now_us, zone_s))
+    day, clock = (MONTHS[found[2]], int(found[3])), (int(found[5]), int(found[6]), int(found[7]))
+    if year := found[1] or found[4]:
+        return of_fields((int(year), *day), clock, found[8] or "", zone_s)
+    return _nearest(day, clock, found[8] or "", (now_us, zone_s))
+
+
+def of_epoch(text: str) -> int | None:
+    """An instant as seconds since 1970 with a fraction, as journalctl and UCX write it."""
+    seconds, _, fraction = text.partition(".")
+    t_us = int(seconds) * SECOND_US + int(fraction[:6].ljust(6, "0"))
+    return t_us if t_us <= FURTHEST_US else None
 
 
 def of_glog(day: str, clock: str, now_us: int, zone_s: int) -> int | None:

@@ -50,6 +50,17 @@ def test_a_line_means_the_same_in_every_frame(code: str, about: str, line: str) 
         f"2024-12-01T14:54:40.123456+00:00 h1 kernel: {bare}",
         f"2024-12-01T14:54:40,123456+00:00 {bare}",
         f"<28>1 2024-12-01T14:54:40.123Z h1 kernel - - - {bare}",
+        f"2024 Dec  1 14:54:40.123456 h1 kernel: [   66.816635] {bare}",
+        f"Dec 1 2024 14:54:40 h1 kernel: {bare}",
+        f"Sun 2024-12-01 14:54:40 CET h1 kernel: {bare}",
+        f"1733064880.123456 h1 kernel: {bare}",
+        f"kern  :warn  : [   66.816635] {bare}",
+        f"kern  :warn  : [Sun Dec  1 14:54:40 2024] {bare}",
+        f"[   66.816635 <    0.000012>] {bare}",
+        f"\x1b[32m[   66.816635] \x1b[0m\x1b[33m{bare}\x1b[0m",
+        f"#033[32m[   66.816635]#033[0m {bare}",
+        f"\0\0\0\0Dec  1 14:54:40 h1 kernel: {bare}\0",
+        f"\ufeffDec  1 14:54:40 h1 kernel: {bare}",
     )
     expected = notice(bare)
     for frame in frames:
@@ -135,6 +146,33 @@ def test_a_year_that_is_not_written_is_the_one_nearest_to_now(start_s: int, apar
     stamp = __import__("time").strftime("%b %e %H:%M:%S", parts)
     found = of_rfc3164(stamp, (written_s + apart_s) * 1_000_000, 0)
     assert found == moment(parts) * 1_000_000
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "Dec 1 14:54:40.5 h1 prog: ",
+        "Dec  1 2025 14:54:40.5 h1 prog: ",
+        "2025 Dec  1 14:54:40.500000 h1 prog: ",
+        "Mon 2025-12-01 14:54:40.5 UTC h1 prog: ",
+        "Mon 2025-12-01 15:54:40.5 +0100 h1 prog: ",
+        "1764600880.500000 h1 prog: ",
+        "[1764600880.500] [h1:7:0] ",
+        "2025/12/01 14:54:40.5 ",
+        "kern  :err   : 2025-12-01T14:54:40,500000+00:00 ",
+        "\0" * 20_000 + "Dec  1 14:54:40.5 h1 prog: ",
+    ],
+)
+def test_one_instant_in_the_words_of_many_logs(stamp: str) -> None:
+    line = parse_line(f"{stamp}something went on", NOW.t_us)
+    assert line.t_us == calendar.timegm((2025, 12, 1, 14, 54, 40)) * 1_000_000 + 500_000
+    assert line.text.endswith("something went on") and line.host in (None, "h1")
+
+
+def test_a_line_that_writes_its_year_is_not_taken_for_this_year_s() -> None:
+    old = "2024 Dec 31 23:59:59.5 h1 systemd-networkd[1]: ib6: lost carrier"
+    assert not list(notices_of([old], NOW, "host", 0))
+    assert list(notices_of([old.replace("2024", "2025")], NOW, "host", 0))
 
 
 def test_zones() -> None:
