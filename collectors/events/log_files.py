@@ -4,8 +4,9 @@ A file is followed through rotation: another inode, or a file shorter than what 
 line that has no end yet waits for it. Lines that are older than ``OLDEST_S`` are not told: a log that is found for the
 first time is read from its end, but a copied one would bring last year's faults back. No line is of the future: a
 clock or zone that is wrong must not carry the pipeline's time along; and what a switch sends is of now, if its clock
-says something that is more than ``MOST_SKEW_S`` old. Bound: ``MOST_BYTES`` a reading;
-more than that is skipped and told.
+says something that is more than ``MOST_SKEW_S`` old. Of a line that was written over (a progress
+bar), each version is a line, as other words may follow on it. Bound: ``MOST_BYTES`` a reading; more than that is
+skipped and told.
 """
 
 from __future__ import annotations
@@ -133,8 +134,15 @@ class LogFile:
             data = file.read(MOST_BYTES)
             self._place = status.st_ino, file.tell()
         *lines, rest = (self._rest + data).split(b"\n")
+        rest = rest[rest.rfind(b"\r", 0, -1) + 1 :] if len(rest) > LONGEST else rest
         self._rest = rest if len(rest) <= LONGEST else b""
-        return lines, skipped
+        return [part for line in lines for part in _overwritten(line)], skipped
+
+
+def _overwritten(line: bytes) -> list[bytes]:
+    """What was written one over the other in a line."""
+    line = line.rstrip(b"\r")
+    return line.split(b"\r") if b"\r" in line else [line]
 
 
 class SyslogSocket:

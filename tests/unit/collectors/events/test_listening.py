@@ -101,6 +101,22 @@ def test_too_much_at_once_is_skipped_and_told(tmp_path: Path) -> None:
     assert "bytes of kern.log were skipped" in found[1].fields["text"]
 
 
+def test_what_follows_on_a_progress_bar_is_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "rank0.log"
+    path.touch()
+    part = LogFile(path, devices, ("job", "c-01"))
+    list(part.collect(NOW))
+    bar = "\rEpoch 1:  10%|#         | 10/100 [00:01<00:09]"
+    words = "NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129"
+    gone = f"[2026-01-01 00:00:05] h1:1:2 [0] NCCL WARN {words}"
+    append(path, bar * 1_000)
+    assert told(part.collect(NOW)) == []
+    append(path, f"{bar}\r{gone}\r\n{bar * 1_000}\r{gone}{bar}\n")
+    found = list(part.collect(NOW))
+    assert told(found) == [("container:c-01", "qp_error")] * 2
+    assert {fact.t_us for fact in found} == {NOW.t_us - 5_000_000}, "with the instant that it tells"
+
+
 def test_a_job_s_log_is_about_its_container(tmp_path: Path) -> None:
     path = tmp_path / "rank0.log"
     path.touch()
