@@ -15,20 +15,20 @@ from collectors.events.job_lines import JOB_RULES
 from collectors.events.nic_lines import NIC_RULES
 from collectors.events.notices import Line, Notice, Severity, Subject, SubjectKind
 from collectors.events.pcie_lines import PCIE_RULES
-from collectors.events.rules import MLX5_FUNCTION, NIC_DRIVERS, Rule
+from collectors.events.rules import MLX5_FUNCTION, NIC_DRIVERS, PCI, Rule
 from collectors.events.switch_lines import SWITCH_RULES
 from collectors.events.vswitch_lines import UNIT_RULES, VSWITCH_RULES
 
 Source = Literal["host", "switch", "job"]
 NOTICE = 5
 _OURS = re.compile(
-    rf"\b{NIC_DRIVERS} [0-9a-f]{{4}}:|NETDEV WATCHDOG|PCIe bandwidth|\bAER:|PCIe Bus Error|\bDPC:|pciehp|DMAR"
+    rf"\b{NIC_DRIVERS} [0-9a-f]{{4,8}}:|NETDEV WATCHDOG|PCIe bandwidth|\bAER:|PCIe Bus Error|\bDPC:|pciehp|DMAR"
     rf"|AMD-Vi|peer_?mem"
     r"|nvidia_p2p|carrier$|link status|active interface|802\.3ad|callbacks suppressed|openvswitch|Open vSwitch"
     r"|ovs-vswitchd|link (?:dis)?connected|[Ll]ink (?:is )?(?:[Dd]own|[Uu]p)\b|mlx4_en: |\binfiniband \w{1,32}: "
     rf"|: probe of |\bmlx5_core: |{MLX5_FUNCTION}"
 )
-_KEPT = re.compile(rf"\b{NIC_DRIVERS} (?P<pci>[0-9a-f]{{4}}:[0-9a-f]{{2}}:[0-9a-f]{{2}}\.[0-7])")
+_KEPT = re.compile(rf"\b{NIC_DRIVERS} {PCI}|\binfiniband (?P<rdma>\w{{1,32}}): ")
 _SUPPRESSED = re.compile(
     r"\b(?P<what>mlx\w+|ib_\w+|bnxt\w+|irdma\w+|ice\w*): (?P<at_least>\d{1,12}) callbacks suppressed"
 )
@@ -59,7 +59,7 @@ def _classify_host(line: Line) -> Notice | None:
     if known:
         return notice
     if found := _KEPT.search(line.text):
-        return _unknown(line, Subject("pci", found["pci"]))
+        return _unknown(line, Subject("pci", found["pci"]) if found["pci"] else Subject("rdma", found["rdma"]))
     return None
 
 

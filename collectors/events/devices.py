@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from collectors.events.notices import Subject
 
-_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ADDRESS = re.compile(r"\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 class Devices(Struct, frozen=True, kw_only=True):

@@ -46,7 +46,11 @@ _FIRMWARE = (
         "warning",
         "netdev",
     ),
-    rule(_NIC + r".*\bTX timeout (?:detected|on queue)", "fw_health", "warning"),
+    rule(
+        _NIC + r"(?: (?P<netdev>[^\s:]{1,32}))?: NETDEV WATCHDOG: .*transmit queue.*timed out", "fw_health", "warning"
+    ),
+    rule(_NIC + r".*\b(?:TX timeout (?:detected|on queue)|tx_timeout: )", "fw_health", "warning"),
+    rule(_NIC + r".*\b(?:FW STALL Detected\. cmdq|cmdq\[0x[0-9a-f]+\]=0x[0-9a-f]+ timedout)", "fw_health", "error"),
     rule(
         _NIC + r".*(?:[Ff]irmware (?:fatal )?(?:error|exception)|[Ii]nternal error detected|FW (?:non-)?fatal"
         r"|[Ff]irmware not responding)",
@@ -141,6 +145,8 @@ _BONDS = (
         about="pci",
     ),
     rule(MLX5 + r":? .*lag map:? port 1:\d port 2:\d", None),
+    rule(MLX5 + r":? .*lag map active ports: (?P<wire>\d)$", "bond_degraded"),
+    rule(MLX5 + r":? .*lag map active ports: \d, \d", None),
     rule(
         r"(?P<netdev>\S{1,32}): \(slave (?P<member>\S{1,32})\): link status definitely down",
         "bond_degraded",

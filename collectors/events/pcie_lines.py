@@ -56,7 +56,7 @@ PCIE_RULES: tuple[Rule, ...] = (
     _known(PCI + r": (?:pciehp: )?Slot\([^)]{1,16}\): (?:Card not present|Link Down)", "rnic_missing", "error"),
     _known(
         r"(?:DMAR: .*Request device \[|AMD-Vi: .*IO_PAGE_FAULT (?:device=|.*domain=.*device=))"
-        r"(?P<pci>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])",
+        r"(?P<pci>\b(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])",
         "pcie_error",
     ),
     rule(NIC_DRIVERS + " " + PCI + r": AMD-Vi: Event logged \[IO_PAGE_FAULT", "pcie_error"),

@@ -13,7 +13,9 @@ from msgspec import Struct
 
 from collectors.events.notices import Line, Notice, Severity, Subject, SubjectKind, Value
 
-PCI = r"(?P<pci>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
+PCI = r"(?P<pci>\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
+"""Its domain has more than four digits behind a controller of volumes (``10000:e1:00.0``)."""
+
 NIC_DRIVERS = (
     r"(?:mlx5_core|mlx4_core|mlx4_en|mlx5_ib|bnxt_en|bnxt_re|ice|irdma|i40e|idpf|efa|ena|hfi1|qede|qedr|ionic"
     r"|hns3|erdma)"

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from collectors.events.classifying import classify
-from collectors.events.devices import Devices
+from collectors.events.devices import Devices, read_devices
 from collectors.events.framing import parse_line
 from collectors.events.naming import NamedDevices, rename
 from collectors.events.notices import Subject
@@ -83,3 +83,14 @@ def test_bridges_go_with_the_devices_below_them() -> None:
     renamed = rename(found, {"m0": "r0"})
     assert renamed.below_bridge == {"0000:19:00.0": ("r0",)}
     assert components(renamed, ("pci", "0000:19:00.0")) == ["rnic:h/r0"]
+
+
+def test_a_domain_of_more_than_four_digits_is_another_domain(tmp_path: Path) -> None:
+    path = "devices/pci0000:e0/0000:e0:0e.0/pci10000:e0/10000:e0:03.0/10000:e1:00.0"
+    (tmp_path / path / "net" / "eth2").mkdir(parents=True)
+    folder = tmp_path / "class" / "infiniband" / "mlx5_0"
+    folder.mkdir(parents=True)
+    (folder / "device").symlink_to(tmp_path / path)
+    found = read_devices(tmp_path, "h1")
+    assert found.by_pci == {"10000:e1:00.0": "mlx5_0"} and found.by_netdev == {"eth2": "mlx5_0"}
+    assert found.below_bridge == {"0000:e0:0e.0": ("mlx5_0",), "10000:e0:03.0": ("mlx5_0",)}
