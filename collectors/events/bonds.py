@@ -12,6 +12,7 @@ import re
 from msgspec import Struct
 
 from collectors.events.notices import Notice, Subject
+from collectors.plain_text import plain
 
 _SPEED = re.compile(r"(\d{1,9}) ?Mb(?:ps|/s)")
 
@@ -38,7 +39,7 @@ class Bond(Struct, frozen=True, kw_only=True):
 
 def parse_bond(text: str, netdev: str) -> Bond | None:
     """Reads the file of one bond; None: it is no such file."""
-    head, *blocks = re.split(r"(?m)^\s*Slave Interface:", text)
+    head, *blocks = re.split(r"(?m)^\s*Slave Interface:", plain(text))
     mode = _field(head, "Bonding Mode")
     if mode is None:
         return None

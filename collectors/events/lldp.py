@@ -19,6 +19,7 @@ from collectors.events.devices import Devices
 from collectors.events.notices import Notice, Subject
 from collectors.events.telling import Teller
 from collectors.observing import Now, Observed
+from collectors.plain_text import plain
 
 _AGE = re.compile(r"(?:(\d{1,6}) days?, )?(\d{1,4}):(\d\d):(\d\d)")
 COMMAND = ("lldpctl", "-f", "json")
@@ -41,7 +42,7 @@ def parse_neighbours(text: str) -> tuple[Neighbour, ...]:
         ValueError: it is not JSON.
     """
     try:
-        top = msgspec.json.decode(text)
+        top = msgspec.json.decode(plain(text))
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"lldpctl: not JSON: {error}") from error
     found: list[Neighbour] = []

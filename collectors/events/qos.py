@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from collectors.events.notices import Notice, Subject
+from collectors.plain_text import plain
 
 PRIORITIES = range(8)
 
@@ -42,6 +43,7 @@ _PFC_ROWS = re.compile(r"(?m)^\s*priority((?:[ \t]+\d){1,8})[ \t\r]*\n\s*enabled
 
 def parse_mlnx_qos(text: str) -> Qos:
     """Reads mlnx_qos: ``Priority trust state: dscp`` and the table ``PFC configuration``."""
+    text = plain(text)
     trust = _TRUST.search(text)
     rows = _PFC_ROWS.search(text)
     pfc = None
@@ -60,6 +62,7 @@ def parse_dcb_pfc(text: str) -> Qos:
     Raises:
         ValueError: it begins like JSON and is none.
     """
+    text = plain(text)
     if text.lstrip()[:1] not in ("{", "["):
         found = _PRIO_PFC.search(text)
         words = found[1].split() if found else []

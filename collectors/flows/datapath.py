@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from collectors.digests import blake2b
 from collectors.flows.acting import Deed, parse_actions
 from collectors.flows.matching import Match, parse_match
+from collectors.plain_text import plain
 
 Listing = Literal["all", "offloaded"]
 Path = Literal["hardware", "software"]
@@ -92,7 +93,7 @@ def _judge(marks: dict[str, str], listing: Listing, deed: Deed, seen: bool) -> t
 def parse_dump(text: str, listing: Listing = "all", most: int = 20_000) -> tuple[list[DatapathFlow], bool]:
     """Reads a dump: its flows in the order of their first line, and whether there were more than ``most``."""
     flows: dict[str, DatapathFlow] = {}
-    for line in text.splitlines():
+    for line in plain(text).splitlines():
         flow = parse_flow(line, listing)
         if flow is None:
             continue

@@ -28,6 +28,7 @@ from collectors.flows.matching import Match, address
 from collectors.flows.places import Pair, Resolver
 from collectors.flows.rows import TEXT, flow_ids
 from collectors.flows.tc import TcFlow
+from collectors.plain_text import plain
 from schemas.telemetry import FlowEntry
 
 UNKNOWN = "rnic:unknown"
@@ -69,7 +70,7 @@ def parse_cards(text: str) -> CardDump:
     """Reads an adapter's lines."""
     flows: list[CardFlow] = []
     complete, refused = True, 0
-    for line in text.splitlines():
+    for line in plain(text).splitlines():
         if not line.strip():
             continue
         try:

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from collectors.flows.acting import Deed, Way
 from collectors.flows.matching import UDP, Match, address, network, whole
+from collectors.plain_text import plain
 
 Path = Literal["hardware", "software"]
 ETH_TYPES = {"ipv4": 0x0800, "ip": 0x0800, "ipv6": 0x86DD, "arp": 0x0806}
@@ -69,6 +70,7 @@ def parse_filters(text: str, device: str) -> list[TcFlow]:
     Raises:
         ValueError: it begins like JSON and is none.
     """
+    text = plain(text)
     if text.lstrip()[:1] in ("[", "{"):
         return _from_json(text, device)
     return _from_text(text, device)

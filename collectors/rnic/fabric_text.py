@@ -13,6 +13,7 @@ import re
 
 from msgspec import Struct
 
+from collectors.plain_text import plain
 from collectors.rnic.tool_text import TOLD, Counters, Port, read_value
 
 ERRORS = re.compile(r"GUID\s+(0x[0-9a-fA-F]{1,16})\s+port\s+(ALL|[0-9]{1,3}):?\s*(\[.*)")
@@ -56,7 +57,7 @@ class Cable(Struct, frozen=True):
 def parse_perfquery(text: str) -> list[tuple[int, Counters]]:
     """``perfquery`` of one or more ports: (port, counters); masks and selectors are no counters."""
     ports: list[tuple[int, Counters]] = []
-    for line in text.splitlines():
+    for line in plain(text).splitlines():
         match = DOTTED.fullmatch(line.strip())
         if match is None:
             continue
@@ -73,7 +74,7 @@ def parse_perfquery(text: str) -> list[tuple[int, Counters]]:
 def parse_ibqueryerrors(text: str) -> dict[Port, Counters]:
     """``ibqueryerrors``: counters by node GUID and port, 0 = all ports of the node; warnings between are left out."""
     found: dict[Port, Counters] = {}
-    for line in text.splitlines():
+    for line in plain(text).splitlines():
         match = ERRORS.fullmatch(line.strip())
         if match is not None:
             counters = {name: read_value(name, value) for name, value in BRACKET.findall(match[3])}
@@ -84,7 +85,7 @@ def parse_ibqueryerrors(text: str) -> dict[Port, Counters]:
 def parse_cables(text: str) -> list[Cable]:
     """``ibnetdiscover -p``: one cable a line, seen from each of its ends; other lines are left out."""
     found = []
-    for line in text.splitlines():
+    for line in plain(text).splitlines():
         match = CABLE.fullmatch(line.strip())
         if match is None:
             continue

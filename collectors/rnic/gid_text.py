@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from collectors.plain_text import plain
 from collectors.rnic.gid_tables import Gid, GidKind, parse_gid, parse_gid_kind
 
 Port = tuple[str, int]
@@ -30,7 +31,7 @@ def parse_gid_listing(text: str) -> dict[Port, tuple[Gid, ...]]:
     """Tables by device and port; ("", 0) where none is told."""
     found: dict[Port, dict[tuple[int, GidKind], Gid]] = {}
     device, port, untold = "", 0, "ib"
-    for raw in text.splitlines():
+    for raw in plain(text).splitlines():
         line = raw.strip()
         row, entry = ROW.fullmatch(line), ENTRY.fullmatch(line)
         if row is not None:

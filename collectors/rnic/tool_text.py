@@ -4,8 +4,9 @@ Read are ``rdma statistic show`` (one line per port; with ``-p`` a name and valu
 hw counters:" listings, ``grep "" .../hw_counters/*`` (path:value), ``ethtool -S``, and two printouts side by side
 (``diff -y``, or ``name: before / after``). Names stay raw, data counters become bytes. A counter whose port is not told
 belongs to port 0 (unknown): it is not given to the port that comes next, nor to the one before when a name comes twice,
-as the heading between was lost then. What is not supported, or stands at its ceiling, has a reason in place of a
-number. Tools of a fabric are in ``fabric_text``.
+as the heading between was lost then. What is counted of some queue pairs only (``rdma statistic qp show``, told by
+``cntn``) is no counter of the port, and left out. What is not supported, or stands at its ceiling, has a reason in
+place of a number. Tools of a fabric are in ``fabric_text``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 
 import msgspec
 
+from collectors.plain_text import plain
 from collectors.rnic.counter_text import Unread, parse_counter
 from collectors.rnic.quantities import bytes_of, is_at_ceiling
 
@@ -27,8 +29,12 @@ _NUMBER = r"[0-9][0-9,]*"
 LINK = re.compile(r"link\s+([^\s/]{1,64})/([0-9]{1,3})(?:\s+(.*))?", re.DOTALL)
 HEADER = re.compile(r"port\s+([0-9]{1,3})\s+(?:hw\s+|port\s+)?counters:?", re.IGNORECASE)
 PATH = re.compile(
-    r"\S*/infiniband/([^/:\s]{1,64})/(?:ports/([0-9]{1,3})/)?(?:hw_)?counters(?:_ext)?/([^/:\s]{1,64}):(.*)"
+    r"(?:\S*/infiniband/([^/:\s]{1,64})/(?:ports/([0-9]{1,3})/)?|(?:\S*/)?([^/:\s]{1,64})/ports/([0-9]{1,3})/)"
+    r"(?:hw_)?counters(?:_ext)?/([^/:\s]{1,64}):(.*)"
 )
+PART = "cntn"
+"""What ``rdma statistic`` calls a set of counters of some queue pairs."""
+
 NAMED = re.compile(r"\s*([A-Za-z_][\w.]{0,63})\s*:\s*(N/A\b.*|\S+)\s*")
 INDENTED = re.compile(r"\s+([A-Za-z_][\w.]{0,63})\s+(N/A\b.*|\S+)\s*")
 PAIRS = re.compile(rf"\s*[A-Za-z_][\w.]{{0,63}}\s+{_NUMBER}(?:\s+[A-Za-z_][\w.]{{0,63}}\s+{_NUMBER})+\s*")
@@ -56,20 +62,22 @@ class _Listing:
 
     def __init__(self) -> None:
         self.found: dict[Port, Counters] = {}
-        self._port: Port = ("", 0)
+        self._port: Port | None = ("", 0)
         self._names: set[str] = set()
 
-    def begin(self, port: Port) -> None:
-        """A heading."""
+    def begin(self, port: Port | None) -> None:
+        """A heading; None: what follows is left out."""
         self._port, self._names = port, set()
 
     @property
     def is_of_device(self) -> bool:
         """Whether the last heading told a device: what follows may be its line, wrapped."""
-        return bool(self._port[0])
+        return self._port is None or bool(self._port[0])
 
     def take(self, name: str, text: str) -> None:
         """A counter below the last heading; one that was there already is of another, unknown port."""
+        if self._port is None:
+            return
         if name in self._names:
             self.begin(("", 0))
         self._names.add(name)
@@ -87,6 +95,7 @@ def parse_hw_counters(text: str) -> dict[Port, Counters]:
     """Counters by device and port, from any of the first forms; of two snapshots in one paste the newer one
     (``snapshots`` keeps both).
     """
+    text = plain(text)
     if text.lstrip()[:1] in ("[", "{"):
         return _of_json(text)
     listing = _Listing()
@@ -98,10 +107,11 @@ def parse_hw_counters(text: str) -> dict[Port, Counters]:
 def _read_line(listing: _Listing, line: str) -> None:
     stripped = line.strip()
     if (link := LINK.fullmatch(stripped)) is not None:
-        listing.begin((link[1], int(link[2])))
-        _read_pairs(listing, link[3] or "")
+        words = link[3] or ""
+        listing.begin(None if words.startswith(f"{PART} ") else (link[1], int(link[2])))
+        _read_pairs(listing, words)
     elif (path := PATH.fullmatch(stripped)) is not None:
-        listing.put((path[1], int(path[2] or 0)), path[3], path[4])
+        listing.put((path[1] or path[3], int(path[2] or path[4] or 0)), path[5], path[6])
     elif (header := HEADER.fullmatch(stripped)) is not None:
         listing.begin(("", int(header[1])))
     elif (pair := NAMED.fullmatch(line) or INDENTED.fullmatch(line)) is not None:
@@ -126,7 +136,7 @@ def _of_json(text: str) -> dict[Port, Counters]:
         return {}
     listing = _Listing()
     for one in top if isinstance(top, list) else [top]:
-        if not isinstance(one, dict) or not isinstance(one.get("ifname"), str):
+        if not isinstance(one, dict) or not isinstance(one.get("ifname"), str) or PART in one:
             continue
         port = one.get("port")
         key = (str(one["ifname"]), port if isinstance(port, int) and 0 < port < 1000 else 0)
@@ -139,7 +149,7 @@ def _of_json(text: str) -> dict[Port, Counters]:
 def parse_ethtool(text: str) -> dict[str, int]:
     """``ethtool -S``: raw names, the first of two equal ones; "ERROR: 1" of a bond is no statistic."""
     found: dict[str, int] = {}
-    for line in text.splitlines():
+    for line in plain(text).splitlines():
         match = STATISTIC.fullmatch(line)
         if match is not None and match[1] != "ERROR" and match[1] not in found:
             value = _number(match[2])
@@ -152,7 +162,7 @@ def parse_side_by_side(text: str) -> tuple[dict[str, int], dict[str, int]]:
     """Two printouts beside each other: before and after."""
     before: dict[str, int] = {}
     after: dict[str, int] = {}
-    for line in text.splitlines():
+    for line in plain(text).splitlines():
         match, slashed = SIDES.fullmatch(line), SLASHED.fullmatch(line)
         if match is not None and match[1].strip() == match[3].strip():
             name, first, second = match[1].strip(), _number(match[2]), _number(match[4])
@@ -169,7 +179,7 @@ def snapshots(text: str) -> list[str]:
     """A paste cut where its first counter comes again: before and after are then two texts."""
     parts: list[list[str]] = [[]]
     first, headings = "", 0
-    for line in text.splitlines():
+    for line in plain(text).splitlines():
         pair = PATH.fullmatch(line.strip()) or NAMED.fullmatch(line) or STATISTIC.fullmatch(line)
         link = LINK.fullmatch(line.strip())
         name = f"link {link[1]}/{link[2]}" if link else line.partition(":")[0].strip() if pair else ""

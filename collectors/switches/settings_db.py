@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from collectors.events.notices import Notice, Subject
+from collectors.plain_text import plain
 
 TABLES = ("QUEUE", "WRED_PROFILE", "PORT_QOS_MAP")
 MOST_QUEUES = 64
@@ -30,7 +31,7 @@ def parse_table(text: str) -> Table:
         ValueError: it is not JSON.
     """
     try:
-        found = msgspec.json.decode(text or "{}")
+        found = msgspec.json.decode(plain(text) or "{}")
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"sonic-cfggen: not JSON: {error}") from error
     listed = found.items() if isinstance(found, dict) else ()

@@ -17,6 +17,7 @@ from itertools import pairwise
 import msgspec
 from msgspec import Struct
 
+from collectors.plain_text import plain
 from collectors.switches.counters_db import Storm
 from collectors.switches.readings import PORT, Column, Reading, parse_number, queue_name
 
@@ -39,7 +40,7 @@ def rows_of(text: str) -> Iterator[Row]:
     names: list[str] = []
     spans: list[tuple[int, int]] = []
     before = ""
-    lines = text.splitlines()
+    lines = plain(text).splitlines()
     for line, after in pairwise([*lines, ""]):
         if _DASHES.fullmatch(line):
             spans = [found.span() for found in re.finditer(r"-{2,}", line)]
@@ -68,6 +69,7 @@ def queue_counters(text: str) -> Iterator[Reading]:
     Raises:
         ValueError: it begins like JSON and is none.
     """
+    text = plain(text)
     if text.lstrip().startswith("{"):
         yield from _queue_counters_json(text)
         return
@@ -142,12 +144,12 @@ def neighbours(text: str) -> dict[str, str]:
 
 def software_version(text: str) -> str | None:
     """``show version``: the image, None: it does not say."""
-    found = _VERSION.search(text)
+    found = _VERSION.search(plain(text))
     return found[1] if found else None
 
 
 def nexus_pauses(text: str) -> Iterator[Reading]:
     """NX-OS ``show interface priority-flow-control``: pauses of each port."""
-    for port, received, sent in _NEXUS.findall(text):
+    for port, received, sent in _NEXUS.findall(plain(text)):
         yield Reading(port, PORT, "pfc_rx", parse_number(received))
         yield Reading(port, PORT, "pfc_tx", parse_number(sent))

@@ -78,6 +78,14 @@ def test_line_ends_of_other_systems_change_nothing(parse: Callable[[str], object
     assert parse(text.replace("\n", "\r\n")) == found
 
 
+@pytest.mark.parametrize(("parse", "name"), PARSERS, ids=[name for _, name in PARSERS])
+def test_what_terminals_and_editors_add_changes_nothing(parse: Callable[[str], object], name: str) -> None:
+    text = (DATA / name).read_text()
+    coloured = "\n".join(f"\x1b[0m{line}\x1b[K\x1b[0m" if line else line for line in text.split("\n"))
+    for form in ("\ufeff" + text, "\0" * 4096 + text, text + "\0", coloured):
+        assert parse(form) == parse(text)
+
+
 @given(st.integers(0, 2**53 - 1), st.sampled_from(["{:_}", "{:,}", "{}"]), st.sampled_from([".", "'", " ", "\u00a0"]))
 def test_a_number_is_never_taken_for_another_one_because_of_where_it_was_written(
     number: int, form: str, separator: str

@@ -53,6 +53,23 @@ def test_paths_with_values_before_and_after_in_one_paste() -> None:
     }
 
 
+def test_paths_from_where_the_shell_stood() -> None:
+    paste = "mlx5_0/ports/1/hw_counters/np_cnp_sent:5\n./mlx5_1/ports/2/counters/port_rcv_data:6\n"
+    assert parse_hw_counters(paste) == {("mlx5_0", 1): {"np_cnp_sent": 5}, ("mlx5_1", 2): {"port_rcv_data": 24}}
+
+
+def test_counters_of_some_queue_pairs_are_none_of_the_port() -> None:
+    port = "link mlx5_0/1 rx_write_requests 50 out_of_buffer 6\n"
+    some = "link mlx5_0/1 cntn 4 type qp pid 30489 comm ib_write_bw lqpn 178"
+    one_line = f"{port}{some} rx_write_requests 7 out_of_buffer 1\nrnr_nak_retry_err 3 packet_seq_err 2\n"
+    pretty = f"{port}{some}\n    rx_write_requests 7\n    out_of_buffer 1\n"
+    for printed in (one_line, pretty):
+        assert parse_hw_counters(printed) == {("mlx5_0", 1): {"rx_write_requests": 50, "out_of_buffer": 6}}
+    link = '{"ifindex":0,"ifname":"mlx5_0","port":1,'
+    as_json = f'[{link}"out_of_buffer":6}},{link}"cntn":4,"lqpn":[178],"out_of_buffer":1}}]'
+    assert parse_hw_counters(as_json) == {("mlx5_0", 1): {"out_of_buffer": 6}}
+
+
 def test_a_lost_heading_never_gives_one_port_s_counters_to_another() -> None:
     printed = "Port 1 hw counters:\nnp_cnp_sent: 5\nout_of_sequence: 6\nnp_cnp_sent: 7\nout_of_sequence: 8\n"
     assert parse_hw_counters(printed) == {
