@@ -18,6 +18,12 @@ VSWITCH_RULES: tuple[Rule, ...] = (
         "vswitch",
     ),
     rule(r"flow_put: (?P<reason>.{1,120} not supported)", "offload_disabled", "warning", "vswitch"),
+    rule(
+        r"(?P<port>\S{1,64}): rte_flow creation failed: (?P<error>\d{1,5}) \((?P<reason>.{1,120})\)\.?$",
+        "offload_disabled",
+        "warning",
+        "vswitch",
+    ),
     rule(r"Flow API Disabled", "offload_disabled", "warning", "vswitch"),
     Rule(
         pattern=re.compile(r"Dropped (?P<at_least>\d{1,12}) log messages in last (?P<seconds>\d{1,9}) seconds"),

@@ -1,11 +1,11 @@
 """Which numbers are in the tables that switches print? SONiC's ``show`` commands, and one of NX-OS.
 
 A SONiC table is a line of headings, a line of dashes, and rows; blocks follow each other, one for each port or
-direction. ``show queue counters`` (also ``--json``), ``show pfc counters`` (``Port Rx``, ``Port Tx``), ``show pfcwd
-stats``, ``show queue watermark``, ``show lldp table``, ``show version``. Of ``Counter/pkts`` nothing is taken: what it
-counts changed from release to release (field case S05); ``Drop/pkts`` did not, but 0 proves nothing, as some releases
-never count. NX-OS's ``show interface priority-flow-control`` gives pauses of a port over all priorities; internal ports
-(``ii1/1/1``) are read like others, and are on no cable.
+direction. ``show queue counters`` (also ``--json``), ``show queue wredcounters``, ``show pfc counters`` (``Port Rx``,
+``Port Tx``), ``show pfcwd stats``, ``show queue watermark``, ``show lldp table``, ``show version``. Of ``Counter/pkts``
+nothing is taken: what it counts changed from release to release (field case S05); ``Drop/pkts`` did not, but 0 proves
+nothing, as some releases never count. NX-OS's ``show interface priority-flow-control`` gives pauses of a port over all
+priorities; internal ports (``ii1/1/1``) are read like others, and are on no cable.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _DASHES = re.compile(r"\s*-{2,}(?:\s+-{2,})+\s*")
 _PORT_NAME = re.compile(r"[A-Za-z][\w/.:-]{0,63}", re.ASCII)
 _QUEUE_NAME = re.compile(r"(?:UC|MC|ALL)?\d{1,4}", re.ASCII)
 _VERSION = re.compile(r"(?m)^SONiC Software Version: *(\S{1,128})")
+QUEUE_COLUMNS: dict[str, Column] = {"Drop/pkts": "dropped", "EcnMarked/pkts": "ecn_marked"}
 _PFC_COLUMN = re.compile(r"PFC([0-7])")
 _NEXUS = re.compile(r"^(\S{2,32})\s+(?:Auto|On|Off)\s+\w+\s*(?:\(\w*\))?\s+([\d,]{1,26})\s+([\d,]{1,26})(?!\S)", re.M)
 
@@ -64,7 +65,7 @@ def _cells(line: str, spans: list[tuple[int, int]]) -> list[str]:
 
 
 def queue_counters(text: str) -> Iterator[Reading]:
-    """``show queue counters``, as a table or JSON.
+    """``show queue counters``, as a table or JSON, and the table of ``show queue wredcounters``.
 
     Raises:
         ValueError: it begins like JSON and is none.
@@ -75,10 +76,10 @@ def queue_counters(text: str) -> Iterator[Reading]:
         return
     for row in rows_of(text):
         port, queue = row.cells.get("Port"), row.cells.get("TxQ")
-        if port and queue and _is_queue(port, queue) and "Drop/pkts" in row.cells:
-            yield Reading(port, queue_name(queue), "dropped", parse_number(row.cells["Drop/pkts"]))
-            if "EcnMarked/pkts" in row.cells:
-                yield Reading(port, queue_name(queue), "ecn_marked", parse_number(row.cells["EcnMarked/pkts"]))
+        if port and queue and _is_queue(port, queue):
+            for heading, column in QUEUE_COLUMNS.items():
+                if heading in row.cells:
+                    yield Reading(port, queue_name(queue), column, parse_number(row.cells[heading]))
 
 
 def _queue_counters_json(text: str) -> Iterator[Reading]:

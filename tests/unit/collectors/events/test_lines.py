@@ -187,6 +187,10 @@ def test_open_vswitch() -> None:
     in_syslog = notice(f"Mar  5 11:14:48 h1 ovs-vswitchd: {words}")
     assert in_syslog is not None and in_syslog.values == {"reason": "No such file or directory", "port": "p0"}
     assert DEVICES.component(in_syslog.subject) == "vswitch:h1"
+    words = "netdev_offload_dpdk(pmd-c03/id:8)|WARN|dpdk0: rte_flow creation failed: 1 (no room)."
+    dpdk = notice(f"2024-03-05T11:14:48.824Z|00001|{words}")
+    assert dpdk is not None and (dpdk.code, dpdk.severity) == ("offload_disabled", "warning")
+    assert dpdk.values == {"port": "dpdk0", "error": 1, "reason": "no room"}
     unit = notice(
         "Mar  5 11:14:48 h1 systemd[1]: ovs-vswitchd.service: Main process exited, code=killed, status=11/SEGV"
     )

@@ -62,6 +62,11 @@ def test_marks_where_a_platform_counts_them() -> None:
         ("Eth4", 4, "dropped", 0),
         ("Eth4", 4, "ecn_marked", None),
     ]
+    alone = (
+        "Port    TxQ    WredDrp/pkts    EcnMarked/pkts\n------  -----  --------------  ----------------\n"
+        "  Eth4    UC3             N/A             4,321\n  Eth4    UC4             N/A               N/A\n"
+    )
+    assert plain(queue_counters(alone)) == [("Eth4", 3, "ecn_marked", 4_321), ("Eth4", 4, "ecn_marked", None)]
 
 
 def test_queue_counters_as_json() -> None:
