@@ -1,4 +1,4 @@
-"""Lines of communication libraries (NCCL, RCCL, UCX, libibverbs) about the network, out of a job's log.
+"""Lines of communication libraries (NCCL, RCCL, UCX, libibverbs, libfabric) about the network, out of a job's log.
 
 Statuses of completions are those of verbs: 12 = the peer did not answer until retries ran out: peer or path, which of
 them is not told; 5 = flushed afterwards, a consequence; 4 with vendor error 81 = the card may not reach local memory
@@ -74,6 +74,18 @@ _COMPLETIONS = (
         "retries exceeded: peer or path",
     ),
 )
+_OFI = (
+    r"NET/OFI Request (?:\S{1,32} )?completed with error\. RC: (?P<errno>\d{1,5})\. .{0,40}?"
+    r"Error: (?:(?P<status>\d{1,6}) \()?"
+)
+_FABRIC = (
+    _means(_OFI + r"(?P<reason>Un(?:responsive|reachable) \w+)", "qp_error", "retries exceeded: peer or path"),
+    _means(_OFI + r"(?P<reason>Flushed\b[\w ]{0,60})", "qp_error", "flushed: a consequence", "info"),
+    _means(_OFI + r"(?P<reason>Receiver not ready)", "qp_error", "the peer's process posts no receives"),
+    _means(_OFI + r"(?P<reason>[\w ,:'/-]{2,80})", "qp_error", "other"),
+)
+"""As aws-ofi-nccl gives the words of libfabric's EFA provider."""
+
 _EVENTS = (
     _means(_NET + _CARD + _GOT + "port error", "port_down", "of the local port", "error", "rdma"),
     _means(_NET + _GOT + "port error", "carrier", "of a local port, which is not named", "info"),
@@ -144,4 +156,4 @@ _CONSEQUENCES = (
     ),
 )
 
-JOB_RULES: tuple[Rule, ...] = (*_COMPLETIONS, *_EVENTS, *_CONNECTIONS, *_MEMORY, *_CONSEQUENCES)
+JOB_RULES: tuple[Rule, ...] = (*_COMPLETIONS, *_FABRIC, *_EVENTS, *_CONNECTIONS, *_MEMORY, *_CONSEQUENCES)

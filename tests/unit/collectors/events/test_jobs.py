@@ -41,6 +41,30 @@ def test_jobs() -> None:
     assert pathless is not None and pathless.values["errno"] == 110
 
 
+@pytest.mark.parametrize(
+    ("words", "meaning"),
+    [
+        ("Unresponsive receiver (reachable by EFA device but handshake failed) My EFA addr: x", "retries exceeded"),
+        ("Unreachable remote (never received a response)", "retries exceeded"),
+        ("Flushed during QP destroy", "flushed: a consequence"),
+        ("Receiver not ready", "posts no receives"),
+        ("Invalid address", "other"),
+    ],
+)
+def test_what_libfabric_says_of_efa(words: str, meaning: str) -> None:
+    ends = "Completed length: 0, Request: { dev: 0, size: 0, state: CREATED, type: SEND }"
+    for error in (
+        f"Error: 4126 ({words}). {ends}",
+        f"Error: {words}. {ends}",
+        f"Flags: 8. Error: 13 ({words}). {ends}",
+    ):
+        found = job_notice(
+            f"h1:1:2 [0] NCCL WARN NET/OFI Request 0x7f456c224810 completed with error. RC: 103. {error}"
+        )
+        assert found.code == "qp_error" and meaning in str(found.values["meaning"]) and found.values["errno"] == 103
+        assert found.severity == ("info" if words.startswith("Flushed") else "warning")
+
+
 COMPLETION = "NCCL WARN NET/IB: Got completion from peer 192.0.2.5<53908> with "
 
 
