@@ -112,7 +112,9 @@ def _text(value: object) -> str | None:
 class Neighbours:
     """A part of the agent: asks the LLDP daemon, and tells when an RNIC is cabled to another port than before.
 
-    The first answer is what it is; a neighbour that is not told for a while (its port is down) has not moved.
+    The first answer is what it is; a neighbour that is not told for a while (its port is down) has not moved. Behind
+    one device there may be several (a card that speaks for itself, a bridge): the one that was known stays, while it
+    is there.
     """
 
     name = "lldp"
@@ -143,14 +145,18 @@ class Neighbours:
             ValueError: the answer is not JSON.
         """
         neighbours = parse_neighbours(run(self._command, 10.0, 4_000_000).text)
-        moved = [each for each in neighbours if self._has_moved(each)]
+        by_netdev: dict[str, Neighbour] = {}
+        for each in neighbours:
+            if each.netdev not in by_netdev or self._is_known(each):
+                by_netdev[each.netdev] = each
+        moved = [each for each in by_netdev.values() if each.netdev in self._known and not self._is_known(each)]
         notices = [(self._notice(each), None) for each in moved]
-        self._known.update({each.netdev: each for each in neighbours})
+        self._known.update(by_netdev)
         yield from self._teller.tell(notices, now)
 
-    def _has_moved(self, each: Neighbour) -> bool:
+    def _is_known(self, each: Neighbour) -> bool:
         before = self._known.get(each.netdev)
-        return before is not None and (before.switch, before.port) != (each.switch, each.port)
+        return before is not None and (before.switch, before.port) == (each.switch, each.port)
 
     def _notice(self, each: Neighbour) -> Notice:
         before = self._known[each.netdev]

@@ -1,6 +1,7 @@
 """Which flows did the driver take into the RNIC? ``tc -s [-j] filter show dev DEV ingress``, flower filters only.
 
-Both forms are read: JSON (``-j``; ``options.keys``, ``options.actions``) and text (blocks that begin with ``filter``).
+Both forms are read: JSON (``-j``; ``options.keys``, ``options.actions``) and text (blocks that begin with ``filter``; a
+chain that is not told is 0).
 A filter is in hardware if tc prints ``in_hw``; ``not_in_hw`` says that the kernel forwards it in software; neither
 (old kernels, ``skip_hw``) is not known, but for ``skip_hw``, which is software. Statistics are those of the last
 action, as packets pass all of them; newer kernels split them by hardware and software, and then more software than
@@ -211,7 +212,7 @@ def _count(value: object) -> int | None:
     return whole(value) if isinstance(value, str) else None
 
 
-_HEAD = re.compile(r"^filter\b.*?\bprotocol (\S+) pref (\d+) flower chain (\d+)(?: handle (0x[0-9a-f]+))?", re.M)
+_HEAD = re.compile(r"^filter\b.*?\bprotocol (\S+) pref (\d+) flower(?: chain (\d+))?(?: handle (0x[0-9a-f]+))?", re.M)
 _KEY = re.compile(r"^  ([a-z_]+) (\S+)$", re.M)
 _ACTION = re.compile(r"^\s*action order \d+:\s*(.*(?:\n(?!\s*action order|filter\b).*)*)", re.M)
 _SENT = re.compile(r"Sent (?:(software|hardware) )?(\d{1,20}) bytes (\d{1,20}) pkt")
@@ -237,7 +238,7 @@ def _block(block: str, device: str) -> TcFlow | None:
     actions = _ACTION.findall(block)
     used = re.search(r"\bused (\d{1,12}) sec\b", actions[-1]) if actions else None
     return _flow(
-        (device, int(head[2][:9]), int(head[3][:9]), whole(head[4]) or 0),
+        (device, int(head[2][:9]), int((head[3] or "0")[:9]), whole(head[4]) or 0),
         keys,
         _deed_of_text(actions),
         (state, ufid_of_cookie(cookie[1]) if cookie else None),

@@ -18,7 +18,6 @@ from collectors.events.interfaces import (
     learn,
     read_interfaces,
 )
-from collectors.events.lldp import Neighbour, Neighbours, parse_neighbours
 from collectors.events.notices import Subject
 from collectors.events.qos import Qos, QosWanted, judge_qos, merge, parse_dcb_pfc, parse_mlnx_qos, read_ecn
 from collectors.events.standing import AGAIN_S
@@ -174,33 +173,6 @@ def test_locked_memory() -> None:
     assert notice is not None and notice.subject == Subject("container", "c-01") and notice.code == "limits_exceeded"
     assert judge_locked_memory("c-01", low, 1 << 20) is None
     assert locked_memory(low.replace("8388608", "unlimited")) is None
-
-
-def test_neighbours_are_a_list_an_object_or_json0() -> None:
-    assert parse_neighbours(text("lldp_two.json")) == (
-        Neighbour(netdev="eth2", switch="leaf-0", port="Ethernet4", chassis_id="02:00:00:00:00:01", age_s=836140),
-        Neighbour(netdev="eth3", switch="leaf-1", port="Ethernet8", chassis_id="02:00:00:00:00:02", age_s=10789405),
-    )
-    (one,) = parse_neighbours(text("lldp_one.json"))
-    assert (one.netdev, one.switch, one.port, one.age_s) == ("eth2", "leaf-7", "Ethernet12", 62)
-    (zero,) = parse_neighbours(text("lldp_json0.json"))
-    assert (zero.netdev, zero.switch, zero.port, zero.age_s) == ("eth2", "leaf-0", "Ethernet4", 86405)
-    assert parse_neighbours("{}") == parse_neighbours('{"lldp": {}}') == ()
-    with pytest.raises(ValueError, match="lldpctl: not JSON"):
-        parse_neighbours("error: no daemon")
-
-
-def test_a_cable_that_moved_is_told(tmp_path: Path) -> None:
-    answer = tmp_path / "answer.json"
-    part = Neighbours(devices, ("cat", str(answer)))
-    answer.write_text(text("lldp_two.json"))
-    assert list(part.collect(NOW)) == [] and part.switch_ports == {"mlx5_0": "leaf-1/Ethernet8"}
-    answer.write_text("{}")
-    assert list(part.collect(NOW)) == [], "silence is no move"
-    answer.write_text(text("lldp_one.json"))
-    (fact,) = part.collect(NOW)
-    assert (fact.fields["event"], fact.fields["device"]) == ("neighbour_changed", "rnic:h1/mlx5_0")
-    assert fact.fields["values"] == {"switch_port": "leaf-7/Ethernet12", "before": "leaf-0/Ethernet4"}
 
 
 def host_tree(root: Path) -> Path:

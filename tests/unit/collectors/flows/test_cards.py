@@ -30,6 +30,8 @@ def test_both_forms_of_tc_say_the_same(name: str) -> None:
 
 
 def test_packets_in_software_speak_louder_than_the_flag() -> None:
+    older = parse_filters(text("tc_filters.txt").replace(" chain 0", ""), "vf0_rep")
+    assert older == parse_filters(text("tc_filters.txt"), "vf0_rep"), "iproute2 before 4.13 tells no chain"
     text_form = text("tc_filters.txt").replace("Sent software 0 bytes 0 pkt", "Sent software 9000 bytes 90 pkt")
     held = parse_filters(text_form, "vf0_rep")[0]
     assert held.in_hw is True and held.path == "software"
