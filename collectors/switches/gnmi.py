@@ -24,9 +24,8 @@ from collectors.events.notices import Notice, Subject
 from collectors.events.telling import Teller
 from collectors.observing import Now, Observed
 from collectors.switches.columns import QueueRows, Told
-from collectors.switches.counters_db import storms_of_db
 from collectors.switches.facts import SkewWatch, facts_of
-from collectors.switches.openconfig import SUBSCRIPTIONS, parse_path, readings_of
+from collectors.switches.openconfig import SUBSCRIPTIONS, readings_of, storms_of
 from collectors.switches.sonic import FAILURES, unreachable
 from collectors.switches.storms import StormWatch
 
@@ -224,9 +223,7 @@ class GnmiSwitch:
             self._software = found.software or self._software
             for reading in found.readings:
                 yield Told(self._storms.believed(reading), t_us, arrived.received_us)
-            if "COUNTERS" in path:
-                below = [step.name for step in parse_path(path)]
-                notices += self._storms.step(storms_of_db(below[below.index("COUNTERS") + 1 :], value))
+            notices += self._storms.step(storms_of(path, value, prefix))
 
 
 def _is_unreachable(error: Exception | None) -> bool:

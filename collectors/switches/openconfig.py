@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from collectors.switches.counters_db import readings_of_db
+from collectors.switches.counters_db import Storm, readings_of_db, storms_of_db
 from collectors.switches.readings import PORT, Column, Reading, parse_number, queue_name
 
 SUBSCRIPTIONS = (
@@ -82,9 +82,8 @@ def _bare(name: str) -> str:
 def readings_of(path: str, value: object, prefix: str = "") -> Update:
     """What one update says; nothing, if it is about something else."""
     steps = parse_path(f"{prefix}/{path}")
-    names = [step.name for step in steps]
-    if "COUNTERS" in names:
-        below = names[names.index("COUNTERS") + 1 :]
+    below = _below_counters(steps)
+    if below is not None:
         return Update(tuple(readings_of_db(below, value)))
     readings: list[Reading] = []
     software: str | None = None
@@ -96,6 +95,18 @@ def readings_of(path: str, value: object, prefix: str = "") -> Update:
         if reading is not None:
             readings.append(reading)
     return Update(tuple(readings), software)
+
+
+def storms_of(path: str, value: object, prefix: str = "") -> Iterator[Storm]:
+    """What the watchdog of SONiC says in an update; nothing, if it is about something else."""
+    below = _below_counters(parse_path(f"{prefix}/{path}"))
+    return iter(()) if below is None else storms_of_db(below, value)
+
+
+def _below_counters(steps: tuple[Element, ...]) -> list[str] | None:
+    """The steps behind SONiC's table ``COUNTERS``, wherever prefix and path are cut; None: it is another one."""
+    names = [step.name for step in steps]
+    return names[names.index("COUNTERS") + 1 :] if "COUNTERS" in names else None
 
 
 def _leaves(steps: tuple[Element, ...], value: object, depth: int) -> Iterator[tuple[tuple[Element, ...], object]]:

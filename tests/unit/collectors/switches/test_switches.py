@@ -109,11 +109,15 @@ def test_what_a_switch_streams_becomes_columns_with_both_clocks(serving: list[Se
 
 
 @pytest.mark.webhook
-def test_sonic_s_database_by_gnmi(serving: list[Server]) -> None:
-    where, stormed = [("COUNTERS", {}), ("Ethernet68", {}), ("Queues", {})], '"PFC_WD_STATUS": "stormed"'
+@pytest.mark.parametrize("cut", [0, 2, 3], ids=["no prefix", "the table in the path", "the table in the prefix"])
+def test_sonic_s_database_by_gnmi(serving: list[Server], cut: int) -> None:
+    steps = [(name, {}) for name in ("COUNTERS_DB", "localhost", "COUNTERS", "Ethernet68", "Queues")]
+    prefix, where = steps[:cut], steps[cut or 2 :]
+    stormed, names = '"PFC_WD_STATUS": "stormed"', [("COUNTERS_PORT_NAME_MAP", {})]
     depth = '"SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES": "4096"'
     value = f'{{"Ethernet68:0": {{}}, "Ethernet68:3": {{{depth}, {stormed}}}}}'
-    serving.append(Server([notification(time.time_ns(), [], [(where, value)])]))
+    others = notification(time.time_ns(), [], [(names, '{"Ethernet68": "oid:0x1000000000002"}')])
+    serving.append(Server([others, notification(time.time_ns(), prefix, [(where, value)])]))
     wanted = target(serving[0], target="COUNTERS_DB", paths=("COUNTERS/Ethernet*/Queues",), encoding="json_ietf")
     part = GnmiSwitch(wanted, devices)
     queues, storm = (converted(fact) for fact in collect_until(part, 2))
