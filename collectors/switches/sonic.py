@@ -3,7 +3,7 @@
 ``prefix`` stands before every command (``("ssh", "admin@leaf-0")``). ``clock`` prints the switch's time in nanoseconds
 before the others, so that samples carry both clocks. A switch that does not answer ``FAILURES`` times in a row is told
 as ``switch_unreachable``; the way to its management, or the agent, may be at fault, hence a ``warning``. A command
-that this release does not know leaves its columns out; if all fail, the part has failed.
+that this release does not know, or that prints what is cut, leaves its columns out; if all fail, the part has failed.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ class SonicSwitch:
 
         Raises:
             OSError: the switch does not answer.
+            ValueError: all that it says is no table.
         """
         try:
             told, notices = self._ask(now)
@@ -106,11 +107,11 @@ class SonicSwitch:
             (commands.pauses, pfc_counters),
         )
         readings: list[Reading] = []
-        errors: list[OSError] = []
+        errors: list[OSError | ValueError] = []
         for command, parse in parsers:
             try:
-                readings += parse(self._run(command)) if command is not None else ()
-            except OSError as error:
+                readings += list(parse(self._run(command))) if command is not None else ()
+            except (OSError, ValueError) as error:
                 errors.append(error)
         if errors and not readings:
             raise errors[0]

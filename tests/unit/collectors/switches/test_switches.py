@@ -257,6 +257,15 @@ def test_a_command_that_this_release_lacks_leaves_its_columns_out() -> None:
     assert all(column["depth_bytes"] == [None] for column in fact.fields["ports"])
 
 
+def test_a_command_that_prints_half_an_answer_leaves_its_columns_out() -> None:
+    cut = ("echo", '{"Ethernet0": {"UC3": {"droppa')
+    (fact,) = SonicSwitch("leaf-0", devices, commands(queues=cut, watchdog=None)).collect(clock())
+    assert fact.fields["ports"] and all("dropped" not in column for column in fact.fields["ports"])
+    alone = SonicSwitch("leaf-0", devices, commands(queues=cut, watermarks=None, pauses=None, watchdog=None))
+    with pytest.raises(ValueError, match="show queue counters: not JSON"):
+        list(alone.collect(clock()))
+
+
 def test_a_sonic_switch_that_does_not_answer() -> None:
     part = SonicSwitch("leaf-0", devices, commands(prefix=("false",)))
     for _ in range(2):
