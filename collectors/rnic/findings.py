@@ -35,8 +35,10 @@ DAMAGED = (
     "rx_crc_errors.nic",
     "port.rx_crc_errors",
     "rx_fcs_err_frames",
+    "mac_rx_fcs_err_pkt_num",
+    "frames_rx_bad_fcs",
 )
-"""mlx5, IBTA, ice, i40e, bnxt."""
+"""mlx5, IBTA, ice, i40e, bnxt, hns3, ionic."""
 
 LOST_HERE = (
     "out_of_sequence",

@@ -100,6 +100,11 @@ def test_every_driver_s_count_of_damage_is_understood_and_asked_for(name: str, c
     assert name == "symbol_error" or is_telling(name)
 
 
+@pytest.mark.parametrize("name", ["rx_crc_errors_phy", "mac_rx_fcs_err_pkt_num", "frames_rx_bad_fcs"])
+def test_damage_in_the_words_of_several_drivers(name: str) -> None:
+    assert is_telling(name) and set(findings({name: 5}, {name: 5 + LEAST_DAMAGED})) == {"crc_errors"}
+
+
 def test_equal_errors_on_all_lanes_are_the_module_and_one_lane_is_a_connector() -> None:
     lanes: dict[str, int | None] = {f"rx_err_lane_{lane}_phy": 0 for lane in range(4)}
     start: dict[str, int | None] = {"rx_crc_errors_phy": 0, **lanes}
