@@ -14,6 +14,9 @@ import re
 from collectors.events.rules import MLX5, NIC_DRIVERS, PCI, Rule, rule
 
 _NIC = NIC_DRIVERS + r" " + PCI
+_SUBFUNCTION = r"(?:\.sf mlx5_core\.sf\.\d{1,6})?"
+"""A part of a card that has no PCI address of its own."""
+
 _REASONS = (
     r"Power budget exceeded|Long Range for non MLNX cable|Bus stuck ?\(I2C or data shorted\)|No EEPROM/retry timeout"
     r"|Enforce part number list|Unknown identifier|High Temperature|Bad or shorted cable/module"
@@ -127,12 +130,17 @@ _LINKS = (
     rule(r"device \((?P<netdev>[^)\s]{1,32})\): (?:carrier: )?link disconnected", "port_down", "warning", "netdev"),
     rule(r"device \((?P<netdev>[^)\s]{1,32})\): (?:carrier: )?link connected", "port_up", "info", "netdev"),
     rule(
-        NIC_DRIVERS + r" (?P<netdev>[a-z][\w.-]{1,31}): (?:NIC )?[Ll]ink (?:is )?[Dd]own",
+        NIC_DRIVERS + _SUBFUNCTION + r" (?P<netdev>[a-z][\w.-]{1,31}): (?:NIC )?[Ll]ink (?:is )?[Dd]own",
         "port_down",
         "error",
         "netdev",
     ),
-    rule(NIC_DRIVERS + r" (?P<netdev>[a-z][\w.-]{1,31}): (?:NIC )?[Ll]ink (?:is )?[Uu]p", "port_up", "info", "netdev"),
+    rule(
+        NIC_DRIVERS + _SUBFUNCTION + r" (?P<netdev>[a-z][\w.-]{1,31}): (?:NIC )?[Ll]ink (?:is )?[Uu]p",
+        "port_up",
+        "info",
+        "netdev",
+    ),
     rule(r"mlx4_en: (?P<netdev>\S{1,32}): Link Down", "port_down", "warning", "netdev"),
     rule(r"mlx4_en: (?P<netdev>\S{1,32}): Link Up", "port_up", "info", "netdev"),
     rule(r"(?P<netdev>\S{1,32}): [Ll]ost carrier$", "port_down", "warning", "netdev"),
