@@ -27,6 +27,7 @@ from collectors.events.kernel_log import instant
 from collectors.events.notices import Notice, Subject
 from collectors.events.telling import Teller
 from collectors.events.wrapping import join_wrapped
+from collectors.flows.matching import Net, address
 from collectors.observing import Now, Observed
 
 MOST_BYTES = 1_000_000
@@ -145,6 +146,13 @@ def _overwritten(line: bytes) -> list[bytes]:
     return line.split(b"\r") if b"\r" in line else [line]
 
 
+def _sender(text: str) -> Net | str:
+    """An address however it is spelt: a socket for IPv6 gives those of IPv4 as ``::ffff:192.0.2.1``, and local ones
+    with their device (``fe80::1%eth0``).
+    """
+    return address(text.partition("%")[0]) or text
+
+
 class SyslogSocket:
     """Listens for syslog datagrams (UDP), of switches say. ``switches``: name by sender's address; others are left out.
 
@@ -162,7 +170,7 @@ class SyslogSocket:
     ) -> None:
         self._wanted = address
         self._socket: socket.socket | None = None
-        self._switches, self._zone_s = switches, zone_s
+        self._switches, self._zone_s = {_sender(text): name for text, name in switches.items()}, zone_s
         self._teller = Teller("syslog", devices)
 
     @property
@@ -209,6 +217,6 @@ class SyslogSocket:
                 data, sender = receiving.recvfrom(LONGEST)
             except BlockingIOError:
                 return
-            switch = self._switches.get(str(sender[0]))
+            switch = self._switches.get(_sender(str(sender[0])))
             if switch is not None:
                 yield from notices_of([data.decode(errors="replace")], now, "switch", self._zone_s(), switch)

@@ -164,6 +164,23 @@ def test_switches_send_syslog() -> None:
         each.close(NOW)
 
 
+@pytest.mark.webhook
+def test_a_switch_is_known_however_its_address_is_spelt() -> None:
+    line = b"<29>orchagent: Port Ethernet4 oper state set from up to down"
+    for listening, to, known in (("::", "127.0.0.1", "127.0.0.1"), ("::1", "::1", "0:0:0:0:0:0:0:1")):
+        part = SyslogSocket((listening, 0), {known: "leaf-0"}, devices)
+        try:
+            part.fileno()
+        except OSError:
+            pytest.skip("this machine has no IPv6")
+        family = socket.AF_INET6 if ":" in to else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as sender:
+            sender.sendto(line, (to, part.address[1]))
+            wait(part.fileno())
+            assert told(part.receive(NOW)) == [("port:leaf-0/Ethernet4", "port_down")], known
+        part.close(NOW)
+
+
 def wait(descriptor: int) -> None:
     assert select.select([descriptor], [], [], 10.0)[0]
 
