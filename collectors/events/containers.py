@@ -2,8 +2,9 @@
 
 Known forms: ``docker events --format '{{json .}}'`` and Podman's, ``ctr events`` (``TIME NAMESPACE /tasks/exit
 {json}``), CRI (``crictl events -o json``), and our own ``{"container": "c-01", "event": "exit", "exit_code": 1,
-"t_us": ...}`` for anything else. The end of an ``exec`` inside a container is not its end. Exit code 0 is ``info`` (a
-job that is done), another one an ``error``, an unknown one a ``warning``.
+"t_us": ...}`` for anything else. The end of an ``exec`` inside a container is not its end, nor is that of a pod's
+sandbox, which runs nothing. Of Kubernetes a pod is also known by the name that its maps have, ``<namespace>.<pod>``.
+Exit code 0 is ``info`` (a job that is done), another one an ``error``, an unknown one a ``warning``.
 """
 
 from __future__ import annotations
@@ -71,13 +72,16 @@ def _of_cri(body: dict[str, Any]) -> ContainerEvent | None:
     if what is None or not isinstance(name, str):
         return None
     names, code, reason = [name], None, None
-    sandbox = _mapping(_mapping(body.get("podSandboxStatus")).get("metadata"))
+    sandbox = _mapping(body.get("podSandboxStatus"))
+    if sandbox.get("id") == name:
+        return None
+    pod = _mapping(sandbox.get("metadata"))
     listed = body.get("containersStatuses")
     for status in listed if isinstance(listed, list) else ():
         if isinstance(status, dict) and status.get("id") == name:
             names.append(str(_mapping(status.get("metadata")).get("name", "")))
             code, reason = _whole(status.get("exitCode")), status.get("reason")
-    names.append(str(sandbox.get("name", "")))
+    names += _of_pod(pod.get("namespace"), pod.get("name"))
     created = _whole(body.get("createdAt"))
     return ContainerEvent(
         what=what,
@@ -107,8 +111,11 @@ def _of_docker(body: dict[str, Any]) -> ContainerEvent | None:
     what = _DOCKER.get(str(body.get("Action") or body.get("status") or body.get("Status") or ""))
     actor = _mapping(body.get("Actor"))
     labels = _mapping(actor.get("Attributes")) or _mapping(body.get("Attributes"))
+    if labels.get("io.kubernetes.docker.type") == "podsandbox":
+        return None
     names = [actor.get("ID"), body.get("id"), body.get("ID"), labels.get("name"), body.get("Name")]
-    names += [labels.get("io.kubernetes.pod.name"), labels.get("io.kubernetes.container.name")]
+    names += _of_pod(labels.get("io.kubernetes.pod.namespace"), labels.get("io.kubernetes.pod.name"))
+    names.append(labels.get("io.kubernetes.container.name"))
     texts = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
     if what is None or not texts:
         return None
@@ -120,6 +127,13 @@ def _of_docker(body: dict[str, Any]) -> ContainerEvent | None:
     return ContainerEvent(
         what=what, names=texts, exit_code=code if what == "exit" else None, t_us=_instant(t_us) if t_us else None
     )
+
+
+def _of_pod(namespace: object, pod: object) -> list[str]:
+    """Names of a pod: as maps made of Kubernetes have it, and alone."""
+    if not isinstance(pod, str) or not pod:
+        return []
+    return [f"{namespace}.{pod}", pod] if isinstance(namespace, str) and namespace else [pod]
 
 
 def _mapping(value: object) -> dict[str, Any]:

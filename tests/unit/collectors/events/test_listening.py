@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from collectors.events.containers import ContainerEvent, notice_of, parse_container_event
 from collectors.events.journal import Journal
 from collectors.events.kernel_log import KernelLog
 from collectors.events.log_files import MOST_BYTES, LogFile, SyslogSocket
@@ -19,7 +18,7 @@ from collectors.events.runtime import ContainerRuntime
 from collectors.observing import Closing, Collector, Listener, Observed
 from schemas.telemetry import DeviceEvent
 from tests.small_fabric import endpoint_map, envelope
-from tests.unit.collectors.events.hosts import DATA, NOW, devices, text
+from tests.unit.collectors.events.hosts import NOW, devices, text
 
 DOWN = "mlx5_core 0000:1a:00.0 eth2: Link down"
 
@@ -183,50 +182,6 @@ def test_a_switch_is_known_however_its_address_is_spelt() -> None:
 
 def wait(descriptor: int) -> None:
     assert select.select([descriptor], [], [], 10.0)[0]
-
-
-def container_lines() -> list[tuple[str, str]]:
-    rows = [line.split("\t", 1) for line in (DATA / "containers.tsv").read_text().splitlines()]
-    return [(form, line) for form, line in rows]
-
-
-def test_every_runtime_s_words() -> None:
-    found = [(form, parse_container_event(line)) for form, line in container_lines()]
-    assert all(event is not None and "c-01" in event.names for _, event in found)
-    told_by = [(form, event.what, event.exit_code) for form, event in found if event is not None]
-    assert told_by == [
-        ("docker", "exit", 137), ("docker", "start", None), ("podman", "exit", 0), ("containerd", "exit", 1),
-        ("containerd", "oom", None), ("cri", "exit", 137), ("own", "exit", 9),
-    ]  # fmt: skip
-    times = {event.t_us for _, event in found if event is not None}
-    assert times == {1_753_000_000_123_456, 1_753_000_000_000_000}
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "", "no event", "{}", '{"container": 5}', '{"Type":"network","Action":"connect","Actor":{"ID":"x"}}',
-        '2025-07-20 08:26:40 +0000 UTC k8s.io /tasks/exit {"container_id":"c-01","id":"exec-1","exit_status":1}',
-        '2025-07-20 08:26:40 +0000 UTC k8s.io /images/update {"name":"train"}',
-        '{"status":"exec_die","id":"1","Action":"exec_die","Actor":{"ID":"1","Attributes":{"exitCode":"0"}}}',
-    ],
-)  # fmt: skip
-def test_what_is_no_start_or_end_of_a_container(line: str) -> None:
-    assert parse_container_event(line) is None
-
-
-@pytest.mark.parametrize(
-    ("event", "severity"),
-    [
-        (ContainerEvent(what="exit", names=("c",), exit_code=0), "info"),
-        (ContainerEvent(what="exit", names=("c",), exit_code=1), "error"),
-        (ContainerEvent(what="exit", names=("c",)), "warning"),
-        (ContainerEvent(what="oom", names=("c",)), "error"),
-        (ContainerEvent(what="start", names=("c",)), "info"),
-    ],
-)
-def test_how_bad_an_end_is(event: ContainerEvent, severity: str) -> None:
-    assert notice_of(event, "c", "words").severity == severity
 
 
 JOURNAL = """

@@ -1,0 +1,64 @@
+"""What runtimes say of containers: which started or ended, and how bad that is."""
+
+from __future__ import annotations
+
+import pytest
+
+from collectors.events.containers import ContainerEvent, notice_of, parse_container_event
+from tests.unit.collectors.events.hosts import DATA
+
+
+def container_lines() -> list[tuple[str, str]]:
+    rows = [line.split("\t", 1) for line in (DATA / "containers.tsv").read_text().splitlines()]
+    return [(form, line) for form, line in rows]
+
+
+def test_every_runtime_s_words() -> None:
+    found = [(form, parse_container_event(line)) for form, line in container_lines()]
+    assert all(event is not None and "c-01" in event.names for _, event in found)
+    told_by = [(form, event.what, event.exit_code) for form, event in found if event is not None]
+    assert told_by == [
+        ("docker", "exit", 137), ("docker", "start", None), ("podman", "exit", 0), ("containerd", "exit", 1),
+        ("containerd", "oom", None), ("cri", "exit", 137), ("own", "exit", 9),
+    ]  # fmt: skip
+    times = {event.t_us for _, event in found if event is not None}
+    assert times == {1_753_000_000_123_456, 1_753_000_000_000_000}
+
+
+def test_a_pod_is_known_by_the_name_that_maps_of_kubernetes_have() -> None:
+    cri = next(line for form, line in container_lines() if form == "cri")
+    pod = '"io.kubernetes.pod.namespace":"ml","io.kubernetes.pod.name":"c-01","exitCode":"1"'
+    docker = f'{{"Type":"container","Action":"die","Actor":{{"ID":"f00","Attributes":{{{pod}}}}}}}'
+    for line in (cri, docker):
+        event = parse_container_event(line)
+        assert event is not None and {"ml.c-01", "c-01", "f00"} <= set(event.names)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "", "no event", "{}", '{"container": 5}', '{"Type":"network","Action":"connect","Actor":{"ID":"x"}}',
+        '2025-07-20 08:26:40 +0000 UTC k8s.io /tasks/exit {"container_id":"c-01","id":"exec-1","exit_status":1}',
+        '2025-07-20 08:26:40 +0000 UTC k8s.io /images/update {"name":"train"}',
+        '{"containerId":"f00","containerEventType":"CONTAINER_STOPPED_EVENT","podSandboxStatus":{"id":"f00"}}',
+        '{"Type":"container","Action":"die","Actor":{"ID":"f00","Attributes":'
+        '{"io.kubernetes.docker.type":"podsandbox","io.kubernetes.pod.name":"c-01","exitCode":"0"}}}',
+        '{"status":"exec_die","id":"1","Action":"exec_die","Actor":{"ID":"1","Attributes":{"exitCode":"0"}}}',
+    ],
+)  # fmt: skip
+def test_what_is_no_start_or_end_of_a_container(line: str) -> None:
+    assert parse_container_event(line) is None
+
+
+@pytest.mark.parametrize(
+    ("event", "severity"),
+    [
+        (ContainerEvent(what="exit", names=("c",), exit_code=0), "info"),
+        (ContainerEvent(what="exit", names=("c",), exit_code=1), "error"),
+        (ContainerEvent(what="exit", names=("c",)), "warning"),
+        (ContainerEvent(what="oom", names=("c",)), "error"),
+        (ContainerEvent(what="start", names=("c",)), "info"),
+    ],
+)
+def test_how_bad_an_end_is(event: ContainerEvent, severity: str) -> None:
+    assert notice_of(event, "c", "words").severity == severity
