@@ -24,7 +24,7 @@ from schemas.topics import topic as topic_spec
 from skeletonhunter.recordings.journal import Journal, Spot
 from skeletonhunter.recordings.manifest import Manifest, RecordingError
 from skeletonhunter.recordings.spool import Row, Spool
-from skeletonhunter.recordings.writer import RecordingWriter, about
+from skeletonhunter.recordings.writer import RecordingWriter, about, refuse_taken
 from skeletonhunter.settings import KafkaSettings
 from streams.records import arrival_of
 
@@ -125,8 +125,10 @@ def make_room(path: Path, resumed: bool) -> None:
     if resumed:
         shutil.rmtree(path, ignore_errors=True)
         shutil.rmtree(path.with_name(path.name + ".parts"), ignore_errors=True)
-    elif path.is_dir() and any(path.iterdir()):
-        raise RecordingError(f"{path}: is not empty, a recording needs a new place")
+        if path.is_file():
+            path.unlink()
+    else:
+        refuse_taken(path)
 
 
 def _described(settings: KafkaSettings, cut: Cut) -> dict[str, Any]:

@@ -8,6 +8,7 @@ per line + zstd.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tarfile
 from collections.abc import Iterable
@@ -91,9 +92,12 @@ class RecordingWriter:
         self.files: dict[str, _TopicFile] = {}
         self._behind = ThreadPoolExecutor(1, "recording")
         self._keys: dict[str | None, bytes] = {}
-        if self.folder.exists() and any(self.folder.iterdir()):
-            raise RecordingError(f"{self.folder}: is not empty, a recording needs a new place")
-        self.folder.mkdir(parents=True, exist_ok=True)
+        for place in (self.path, self.folder):
+            refuse_taken(place)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordingError(f"{self.folder}: can't be made: {error.strerror}") from error
 
     def __enter__(self) -> RecordingWriter:
         return self
@@ -154,18 +158,34 @@ class RecordingWriter:
         return manifest
 
     def _pack(self) -> None:
+        """Beside the finished files first, so that there is a whole archive or none."""
         name = self.path.name.removesuffix(ARCHIVE)
+        packing = self.folder / ".archive"
+        files = sorted(self.folder.iterdir())
         with (
-            self.path.open("wb") as raw,
+            packing.open("wb") as raw,
             zstandard.ZstdCompressor(level=self.level).stream_writer(raw) as packed,
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.USTAR_FORMAT) as tar,
         ):
-            for file in sorted(self.folder.iterdir()):
+            for file in files:
                 entry = tarfile.TarInfo(f"{name}/{file.name}")
                 entry.size = file.stat().st_size
                 entry.mode = 0o644
                 with file.open("rb") as content:
                     tar.addfile(entry, content)
+        packing.replace(self.path)
+
+
+def refuse_taken(place: Path) -> None:
+    """What stands where a recording is to go is never replaced; an empty folder may stand there.
+
+    Raises:
+        RecordingError: something does.
+    """
+    if place.is_dir() and any(place.iterdir()):
+        raise RecordingError(f"{place}: is not empty, a recording needs a new place")
+    if not place.is_dir() and os.path.lexists(place):
+        raise RecordingError(f"{place}: is there already, a recording needs a new place")
 
 
 def about(name: str, description: str, span_us: tuple[int, int], origin: str, licence: str) -> Manifest:

@@ -197,3 +197,28 @@ def test_truth_is_read_only_on_request(tmp_path: Path) -> None:
     assert read(folder) == []
     with pytest.raises(RecordingError, match=r"truth\.json: Object missing required field"):
         read_truth(folder)
+
+
+@pytest.mark.parametrize("name", ["rec", "rec.tar.zst"])
+def test_what_stands_where_a_recording_is_to_go_stays(tmp_path: Path, name: str) -> None:
+    place = tmp_path / name
+    place.write_text("the only copy")
+    with pytest.raises(RecordingError, match=f"{name}: is there already, a recording needs a new place"):
+        RecordingWriter(place)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "the only copy")]
+
+
+def test_a_place_below_a_file_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordingError, match=r"file/rec: can't be made: Not a directory"):
+        RecordingWriter(tmp_path / "file" / "rec")
+
+
+def test_an_archive_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tarfile.TarFile, "addfile", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(tmp_path, [("agent-health", "k", 1, None)], "rec.tar.zst")
+    assert list(tmp_path.iterdir()) == []
