@@ -48,5 +48,5 @@ def _find(what: list[str], clickhouse: str | None, config: Path | None) -> Incid
         raise typer.BadParameter("expected at most one file and one incident id")
     if files:
         return choose(from_file(files[0]), names[0] if names else None, files[0])[-1]
-    with opened_clickhouse(clickhouse, config) as (client, database, shown):
+    with opened_clickhouse(clickhouse, config, names[0]) as (client, database, shown):
         return from_clickhouse(client, database, names[0], shown)

@@ -60,8 +60,10 @@ def choose(known: dict[str, list[Incident]], name: str | None, place: str) -> li
 
 
 @contextmanager
-def opened_clickhouse(clickhouse: str | None, config: Path | None) -> Iterator[tuple[Client, str, str]]:
-    """A client, the database, and the DSN as it may be shown.
+def opened_clickhouse(
+    clickhouse: str | None, config: Path | None, sought: str | None = None
+) -> Iterator[tuple[Client, str, str]]:
+    """A client, the database, and the DSN as it may be shown; ``sought``: an incident that may be a file's name.
 
     Raises:
         InputError: the settings are wrong, or ClickHouse can't be used.
@@ -70,13 +72,14 @@ def opened_clickhouse(clickhouse: str | None, config: Path | None) -> Iterator[t
 
     from skeletonhunter.cli import InputError
     from skeletonhunter.settings import SettingsError, load_settings
-    from skeletonhunter.sinks.connection import connect, database_of, faults_of_clickhouse, redacted
+    from skeletonhunter.sinks.connection import connect, database_of, faults_of_clickhouse, need_database, redacted
 
     try:
         settings = load_settings(config, os.environ, {"clickhouse.dsn": clickhouse}).clickhouse
     except SettingsError as error:
         raise InputError(str(error)) from error
     with faults_of_clickhouse(settings.dsn, InputError):
+        need_database(settings, f"{sought}: there is no such file, and " if sought else "")
         client = connect(settings)
         try:
             yield client, database_of(settings), redacted(settings.dsn)

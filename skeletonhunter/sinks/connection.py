@@ -28,6 +28,8 @@ SCHEMES = ("chdb", "clickhouse", "clickhouses", "http", "https")
 TRANSIENT_CODES = frozenset((159, 164, 202, 203, 209, 210, 225, 236, 241, 242, 243, 252, 279, 285, 286, 319, 394, 999))
 """Codes of ClickHouse that pass: timeouts, too many queries or parts, read-only replicas, memory, disk, keeper."""
 
+UNKNOWN_DATABASE = 81
+
 
 class ClickHouseDsnError(ValueError):
     """A DSN that names no ClickHouse; the text never holds a password."""
@@ -63,6 +65,20 @@ def database_of(settings: ClickHouseSettings) -> str:
     """Name of the database: the one in the server's DSN, else the configured one."""
     name = "" if is_embedded(settings.dsn) else urlsplit(settings.dsn).path.strip("/")
     return name or settings.database
+
+
+def need_database(settings: ClickHouseSettings, before: str = "") -> None:
+    """Refuses to look where no embedded database was ever made; opening it would make an empty one.
+
+    ``before`` begins the sentence.
+
+    Raises:
+        ClickHouseDsnError: there is none.
+    """
+    if is_embedded(settings.dsn) and not embedded_path(settings.dsn).exists():
+        raise ClickHouseDsnError(
+            f"{before}{settings.dsn}: there is no database, expected the DSN of one as --clickhouse or clickhouse.dsn"
+        )
 
 
 def connect(settings: ClickHouseSettings) -> Client:
@@ -105,6 +121,8 @@ def faults_of_clickhouse(dsn: str, wrong: type[Exception]) -> Iterator[None]:
     except OperationalError as error:
         raise wrong(f"{redacted(dsn)}: no ClickHouse answers there, expected a running server") from error
     except DatabaseError as error:
+        if error.code == UNKNOWN_DATABASE:
+            raise wrong(f"{redacted(dsn)}: the database has no tables yet, expected: skeletonhunter migrate") from error
         raise wrong(f"{redacted(dsn)}: {str(error).splitlines()[0]}") from error
 
 
@@ -138,7 +156,10 @@ def _embedded(dsn: str) -> Client:
     from clickhouse_connect.driver.exceptions import ProgrammingError
 
     path = embedded_path(dsn)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ClickHouseDsnError(f"{dsn}: the folder {path.parent} can't be made: {error.strerror}") from error
     try:
         return clickhouse_connect.get_client(interface="chdb", path=str(path))
     except ImportError as error:

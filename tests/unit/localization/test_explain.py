@@ -82,3 +82,15 @@ def test_a_line_that_is_no_incident_is_named(tmp_path: Path) -> None:
 
 def test_two_ids_are_bad_usage(file: Path) -> None:
     assert runner.invoke(build_cli(), ["explain", "a", "b"]).exit_code == 2
+
+
+@pytest.mark.parametrize("command", [["explain"], ["report", "-o", "page.html"]])
+def test_a_file_that_is_not_there_is_named_and_no_database_is_made(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        InputError, match=r"^incidents\.ndjsn: there is no such file, and chdb://\S+: there is no database"
+    ):
+        runner.invoke(build_cli(), [*command, "incidents.ndjsn"], catch_exceptions=False)
+    assert list(tmp_path.iterdir()) == []

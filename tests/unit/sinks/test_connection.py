@@ -16,8 +16,10 @@ from skeletonhunter.sinks.connection import (
     connect,
     database_of,
     embedded_path,
+    faults_of_clickhouse,
     is_away,
     is_embedded,
+    need_database,
     redacted,
 )
 
@@ -77,3 +79,27 @@ def test_a_database_in_the_dsn_goes_first(dsn: str, name: str) -> None:
 )
 def test_only_what_passes_by_itself_is_tried_again(error: Exception, away: bool) -> None:
     assert is_away(error) is away
+
+
+def test_a_place_that_can_hold_no_database_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ClickHouseDsnError, match=r"the folder .*file can't be made: "):
+        connect(ClickHouseSettings(dsn=f"chdb://{tmp_path}/file/db"))
+
+
+def test_looking_makes_no_database(tmp_path: Path) -> None:
+    with pytest.raises(
+        ClickHouseDsnError, match=r"^x: there is no file, and chdb://.*: there is no database, expected "
+    ):
+        need_database(ClickHouseSettings(dsn=f"chdb://{tmp_path}/db"), "x: there is no file, and ")
+    need_database(ClickHouseSettings(dsn=f"chdb://{tmp_path}"))
+    need_database(ClickHouseSettings(dsn="clickhouse://db/x"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_without_tables_is_told_what_makes_them() -> None:
+    unmade = DatabaseError("Code: 81. DB::Exception: Database x does not exist. (UNKNOWN_DATABASE)")
+    unmade.code = 81
+    wanted = pytest.raises(ValueError, match="no tables yet, expected: skeletonhunter migrate")
+    with wanted, faults_of_clickhouse("chdb:///x", ValueError):
+        raise unmade
