@@ -82,6 +82,7 @@ def replay(
     from skeletonhunter.replaying.summary import outcome_as_json, render_outcome
     from skeletonhunter.settings import SettingsError
 
+    _check(engine, kafka, all_updates, output)
     flags = {
         "kafka.url": kafka,
         "clickhouse.dsn": clickhouse,
@@ -89,23 +90,35 @@ def replay(
         "alerts.allow_networks": allow_network or None,
         "worker.stages": stages.split(",") if stages else None,
     }
-    began_s = time.monotonic()
     try:
         settings = _settings(config, flags | changes(settings_tried or ()))
+        before = incidents_of(against, _settings(config, flags)) if against else None  # -o may write over it
         with Recording(recording, settings.recordings) as opened:
+            began_s = time.monotonic()
             outcome = _run(engine, opened, settings, speed_of(speed), (kafka, clickhouse))
             name = opened.manifest.name
     except (ParameterError, RecordingError, ReplayError, SettingsError) as error:
         raise InputError(str(error)) from error
-    if output:
-        _write(output, outcome.updates if all_updates else outcome.incidents())
-    if against:
-        if tell_difference(incidents_of(against, _settings(config, flags)), outcome.incidents(), as_json):
+    _write(output, outcome.updates if all_updates else outcome.incidents())
+    if before is not None:
+        if tell_difference(before, outcome.incidents(), as_json):
             raise typer.Exit(1)
     elif as_json:
         print_json(outcome_as_json(name, outcome))
     else:
         Console().print(render_outcome(name, outcome, time.monotonic() - began_s))
+
+
+def _check(engine: ReplayEngine, kafka: str | None, all_updates: bool, output: Path | None) -> None:
+    """Refuses what would do nothing, or could not be written after a replay of hours."""
+    from skeletonhunter.cli.printing import need_file
+
+    if kafka is not None and engine is ReplayEngine.local:
+        raise typer.BadParameter("--kafka needs --engine kafka")
+    if all_updates and output is None:
+        raise typer.BadParameter("--all-updates needs -o")
+    if output:
+        need_file(output)
 
 
 def _settings(config: Path | None, flags: dict[str, Any]) -> Settings:
@@ -133,10 +146,12 @@ def _run(
     return outcome
 
 
-def _write(path: Path, incidents: list[Incident]) -> None:
+def _write(path: Path | None, incidents: list[Incident]) -> None:
     from skeletonhunter.cli import InputError
     from skeletonhunter.replaying.outcome import incident_lines
 
+    if path is None:
+        return
     try:
         path.write_bytes(incident_lines(incidents))
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +19,8 @@ VERDICT_STYLES = {"clean": "green", "suspect": "bold red", "inconclusive": "yell
 STATE_STYLES = {"open": "bold red", "updated": "bold red", "resolved": "green"}
 SHOWN_REFUSALS = 20
 SHOWN_ENDPOINTS = 6
+SHOWN_TESTS = 4
+"""Of the tests of a pass that came out alike."""
 
 
 def render_outcome(name: str, outcome: ReplayOutcome, elapsed_s: float) -> RenderableType:
@@ -101,9 +104,21 @@ def _trace(trace: tuple[TracePass, ...]) -> RenderableType:
     table.add_column()
     for step in trace:
         table.add_row(step.pass_, Text(step.verdict, VERDICT_STYLES[step.verdict]), step.reason)
-        for test in step.tests:
-            table.add_row("", "", Text(f"{test.test}: {test.result} ({test.detail})", "dim"))
+        for line in _tests(step):
+            table.add_row("", "", Text(line, "dim"))
     return table
+
+
+def _tests(step: TracePass) -> list[str]:
+    """A line for each test; of many that came out alike the first ones, and how many more there are."""
+    seen: Counter[str] = Counter()
+    lines = []
+    for test in step.tests:
+        seen[test.result] += 1
+        if seen[test.result] <= SHOWN_TESTS:
+            lines.append(f"{test.test}: {test.result} ({test.detail})")
+    more = [f"{count - SHOWN_TESTS} more: {result}" for result, count in seen.items() if count > SHOWN_TESTS]
+    return [*lines, *([f"... and {', '.join(more)} (the command explain tells them all)"] if more else [])]
 
 
 def _beyond(outcome: ReplayOutcome) -> RenderableType:
