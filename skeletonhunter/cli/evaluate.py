@@ -65,7 +65,7 @@ def evaluate(
     import os
 
     from skeletonhunter.cli import InputError
-    from skeletonhunter.cli.printing import need_matplotlib
+    from skeletonhunter.cli.printing import need_file, need_folder, need_matplotlib
     from skeletonhunter.cli.skeleton_figures import complain_of_skeletons, judge_skeletons
     from skeletonhunter.evaluation.selection import Selection, SelectionError, select
     from skeletonhunter.evaluation.session import EvaluationRequest
@@ -76,6 +76,9 @@ def evaluate(
 
     if plots:
         need_matplotlib()
+        need_folder(plots)
+    if table:
+        need_file(table)
     filters = Selection(tuple(only or ()), tuple(skip or ()))
     processes = workers or os.cpu_count() or 1
     try:
@@ -87,6 +90,7 @@ def evaluate(
             judged = SkeletonRequest(traces, parameters, processes, simulated, beside, filters.only, filters.skip)
             complain_of_skeletons(judge_skeletons(judged, table, as_json), tolerances, bless)
             return
+        need_folder(output)
         chosen = select(filters, subjects, sizes, seeds, part)
         request = EvaluationRequest("quick" if quick else "full", output, processes, parameters, chosen)
         outcome = _run(request, tuple(each.value for each in without or ()))
@@ -102,7 +106,7 @@ def _count_cases(
     folder: Path, parameters: Parameters, workers: int, filters: Selection, to: tuple[Path | None, bool]
 ) -> None:
     """Counts, and writes a page and prints a table or (``to``) JSON."""
-    from skeletonhunter.cli.printing import print_json, progress_bar
+    from skeletonhunter.cli.printing import print_json, progress_bar, write_page
     from skeletonhunter.evaluation.case_tables import best_referees, case_page, case_rows
     from skeletonhunter.evaluation.cases import cases_as_json, count_cases, recordings_below
     from skeletonhunter.evaluation.referees import read_referees
@@ -114,7 +118,7 @@ def _count_cases(
     with progress_bar("cases", len(paths)) as progress:
         counts = count_cases(paths, parameters, workers, progress)
     if to[0]:
-        to[0].write_text(case_page(counts, referees, f"skeletonhunter evaluate --cases {folder.name}{filters.text}"))
+        write_page(to[0], case_page(counts, referees, f"skeletonhunter evaluate --cases {folder.name}{filters.text}"))
     rows = case_rows(counts, referees, best_referees(counts, referees))
     print_json(cases_as_json(counts, referees)) if to[1] else print_rows(rows)
 
@@ -145,10 +149,10 @@ def _show(outcome: Evaluation, as_json: bool, table: Path | None) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    from skeletonhunter.cli.printing import print_json
+    from skeletonhunter.cli.printing import print_json, write_page
 
     if table:
-        table.write_text(outcome.page)
+        write_page(table, outcome.page)
     if as_json:
         print_json(msgspec.to_builtins(outcome.report))
     else:

@@ -30,11 +30,12 @@ def infer(
     from rich.console import Console
 
     from skeletonhunter.cli.inspection import chosen, look_at, print_values
-    from skeletonhunter.cli.printing import need_matplotlib
+    from skeletonhunter.cli.printing import need_folder, need_matplotlib
     from skeletonhunter.evaluation.skeletons.traffic import TrafficCollector
 
     if plots:
         need_matplotlib()
+        need_folder(plots)
     traffic = TrafficCollector()
     found = look_at(recording, ("skeleton",), config, observers=(traffic.observe,) if plots else ())
     updates = chosen(found.skeletons, job, history, recording)

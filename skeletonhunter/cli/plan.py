@@ -46,10 +46,11 @@ def plan(
     from rich.console import Console
 
     from skeletonhunter.cli.inspection import chosen, look_at, print_values
-    from skeletonhunter.cli.printing import need_matplotlib
+    from skeletonhunter.cli.printing import need_folder, need_matplotlib
 
     if plots:
         need_matplotlib()
+        need_folder(plots)
     flags = {
         "parameters.planner.round_s": round_s,
         "parameters.planner.pps_per_rnic": pps,

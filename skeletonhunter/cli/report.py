@@ -34,13 +34,14 @@ def report(
     config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
 ) -> None:
     """Write what broke, how sure, since when, why and what to do, with pictures, as one HTML page."""
-    from skeletonhunter.cli.printing import need_plots
+    from skeletonhunter.cli.printing import need_file, need_plots, write_page
 
     need_plots("report")
     places = [word for word in what if word == "-" or Path(word).exists()]
     names = [word for word in what if word not in places]
     if len(places) > 1 or len(names) > 1:
         raise typer.BadParameter("expected at most one recording or file and one incident id")
+    need_file(output)
     name = names[0] if names else None
     if places and _is_recording(places[0]):
         page = _of_recording(Path(places[0]), name, config)
@@ -48,21 +49,12 @@ def report(
         page = _of_file(places[0], name, recording, config)
     else:
         page = _of_clickhouse(names[0], clickhouse, config)
-    _write(output, page)
+    write_page(output, page)
     typer.echo(f"{output}: written, {len(page.encode()) / 1000:.0f} kB")
 
 
 def _is_recording(place: str) -> bool:
     return place != "-" and (Path(place).is_dir() or place.endswith(".tar.zst"))
-
-
-def _write(output: Path, page: str) -> None:
-    from skeletonhunter.cli import InputError
-
-    try:
-        output.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{output}: can't be written: {error.strerror}") from error
 
 
 def _of_recording(path: Path, name: str | None, config: Path | None) -> str:
@@ -88,7 +80,7 @@ def _of_clickhouse(name: str, clickhouse: str | None, config: Path | None) -> st
     from skeletonhunter.reporting.page import render_incident
     from skeletonhunter.reporting.stored import history_of, stored_backdrop
 
-    with opened_clickhouse(clickhouse, config) as (client, database, shown):
+    with opened_clickhouse(clickhouse, config, name) as (client, database, shown):
         incident = from_clickhouse(client, database, name, shown)
         return render_incident(history_of(client, database, incident), stored_backdrop(client, database, incident))
 

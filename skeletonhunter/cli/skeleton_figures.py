@@ -19,7 +19,7 @@ def judge_skeletons(request: SkeletonRequest, table: Path | None, as_json: bool)
     import msgspec
     import typer
 
-    from skeletonhunter.cli.printing import print_json, progress_bar
+    from skeletonhunter.cli.printing import print_json, progress_bar, write_page
     from skeletonhunter.evaluation.skeletons.campaign import evaluate_skeletons
     from skeletonhunter.evaluation.skeletons.page import skeleton_page
     from skeletonhunter.evaluation.skeletons.terminal import report_lines
@@ -27,7 +27,7 @@ def judge_skeletons(request: SkeletonRequest, table: Path | None, as_json: bool)
     with progress_bar("skeletons", None) as progress:
         report = evaluate_skeletons(request, progress)
     if table:
-        table.write_text(skeleton_page(report, _command(request)))
+        write_page(table, skeleton_page(report, _command(request)))
     print_json(msgspec.to_builtins(report)) if as_json else typer.echo("\n".join(report_lines(report)))
     return report
 

@@ -97,3 +97,11 @@ def test_a_recording_without_a_job_is_refused(tmp_path: Path, recording: Path) -
     (tmp_path / "recording.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="there is no job to look at"):
         run("infer", tmp_path)
+
+
+@pytest.mark.parametrize("command", ["infer", "plan"])
+def test_pictures_need_a_folder_before_there_is_anything_to_draw(command: str, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.touch()
+    with pytest.raises(InputError, match=r"taken: expected a folder, but .*taken is none"):
+        run(command, tmp_path / "no-recording", "--plots", taken)
