@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,9 @@ if TYPE_CHECKING:
     from skeletonhunter.settings import KafkaSettings
 
 SENT_WITHIN_S = 30.0
+_QUIET = logging.getLogger(f"{__name__}.librdkafka")
+_QUIET.setLevel(logging.CRITICAL)
+"""What librdkafka says for each attempt, hundreds of lines in half a minute, is said once by the command itself."""
 
 
 def person(user: str | None, topic: str, now_us: int) -> Producer:
@@ -34,7 +38,7 @@ def announce(kafka: KafkaSettings, topic: str, key: str, message: Message) -> No
 
     failures: list[str] = []
     config: dict[str, str | int | float | bool] = {"bootstrap.servers": kafka.url, "acks": "all"}
-    producer = Producer({**config, "partitioner": "murmur2_random", **kafka.librdkafka})
+    producer = Producer({**config, "partitioner": "murmur2_random", **kafka.librdkafka}, logger=_QUIET)
     try:
         producer.produce(
             kafka.prefix + topic,
@@ -46,6 +50,6 @@ def announce(kafka: KafkaSettings, topic: str, key: str, message: Message) -> No
         )
         waiting = producer.flush(SENT_WITHIN_S)
     except KafkaException as error:
-        raise InputError(f"{kafka.url}: the message could not be sent: {error}") from error
+        raise InputError(f"Kafka at {kafka.url}: the message could not be sent: {error}") from error
     if failures or waiting:
-        raise InputError(f"{kafka.url}: the message could not be sent: {(failures or ['no answer'])[0]}")
+        raise InputError(f"Kafka at {kafka.url}: the message could not be sent: {(failures or ['no answer'])[0]}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -17,10 +17,11 @@ from confluent_kafka.admin import (
 
 from skeletonhunter.settings import KafkaSettings
 from skeletonhunter.tenants.permissions import Permission
-from streams.topic_admin import TopicError
+from streams.topic_admin import GRACE_S, TopicError
 
 _log = logging.getLogger(__name__)
 TIMEOUT_S = 30.0
+AWAY = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN)
 
 
 def apply(settings: KafkaSettings, wanted: Iterable[Permission]) -> int:
@@ -33,8 +34,12 @@ def apply(settings: KafkaSettings, wanted: Iterable[Permission]) -> int:
     asked = client.create_acls([binding(each) for each in wanted], request_timeout=TIMEOUT_S)
     for each, granted in asked.items():
         try:
-            granted.result(TIMEOUT_S)
+            granted.result(TIMEOUT_S + GRACE_S)
+        except TimeoutError as error:
+            raise TopicError(f"Kafka at {settings.url} does not answer, so nothing was granted") from error
         except KafkaException as error:
+            if error.args[0].code() in AWAY:
+                raise TopicError(f"Kafka at {settings.url} does not answer, so nothing was granted") from error
             raise TopicError(f"{each.principal} can't be granted {each.name}: {error.args[0].str()}") from error
     return len(asked)
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from skeletonhunter.cli import InputError
+from schemas.diagnosis import OperatorFeedback
+from schemas.folding import DERIVED_CLOCK
+from skeletonhunter.cli import InputError, announcing
+from skeletonhunter.cli.announcing import person
 from skeletonhunter.cli.feedback import Answer, Verdict, judged, missed_fault
+from skeletonhunter.settings import KafkaSettings
 
 
 @pytest.mark.parametrize(
@@ -50,3 +54,21 @@ def test_a_missed_fault_has_an_id_of_its_own() -> None:
     assert missed_fault("link:l1", 1) == one
     with pytest.raises(InputError, match="--was: is missing"):
         missed_fault(None, 1)
+
+
+def test_a_broker_that_is_away_is_one_sentence_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(announcing, "SENT_WITHIN_S", 0.5)
+    message = OperatorFeedback(
+        v=1,
+        t_us=1,
+        producer=person("ann", "operator-feedback", 1),
+        clock=DERIVED_CLOCK,
+        fabric="f",
+        incident="i",
+        verdict="right",
+    )
+    with pytest.raises(InputError, match=r"^Kafka at 127\.0\.0\.1:9: the message could not be sent: no answer$"):
+        announcing.announce(KafkaSettings(url="127.0.0.1:9"), "operator-feedback", "i", message)
+    assert capfd.readouterr().err == ""

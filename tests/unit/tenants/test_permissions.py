@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 
 import pytest
 from typer.testing import CliRunner
 
 from schemas.maps import EndpointMap
 from skeletonhunter.cli import InputError, build_cli
+from skeletonhunter.settings import KafkaSettings
+from skeletonhunter.tenants import acls
 from skeletonhunter.tenants.acls import as_command, binding
 from skeletonhunter.tenants.ownership import DOWN, UP, Ownership, TenantError, prefix_of
 from skeletonhunter.tenants.permissions import Permission, permissions
 from streams.stages import STAGES
+from streams.topic_admin import TopicError
 from tests.integration.tenants.people import JOBS, said
 
 TENANTS = ("acme", "bolt", "acme2")
@@ -95,3 +99,23 @@ def test_the_command_prints_what_would_be_granted() -> None:
 def test_a_wrong_tenant_is_one_sentence() -> None:
     with pytest.raises(InputError, match=r"'a\.b' can't be a tenant"):
         CliRunner().invoke(build_cli("acls"), ["acls", "--tenant", "a.b"], catch_exceptions=False)
+
+
+def test_a_broker_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acls, "TIMEOUT_S", 0.3)
+    with pytest.raises(InputError, match=r"^Kafka at 127\.0\.0\.1:9 does not answer, so nothing was granted$"):
+        CliRunner().invoke(build_cli("acls"), ["acls", "--apply", "--kafka", "127.0.0.1:9"], catch_exceptions=False)
+
+
+def test_an_answer_that_never_comes_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent:
+        def __init__(self, *_: object, **__: object) -> None: ...
+
+        def create_acls(self, wanted: list[object], **_: object) -> dict[object, Future[None]]:
+            return {each: Future() for each in wanted}
+
+    monkeypatch.setattr(acls, "AdminClient", Silent)
+    monkeypatch.setattr(acls, "TIMEOUT_S", 0.0)
+    monkeypatch.setattr(acls, "GRACE_S", 0.0)
+    with pytest.raises(TopicError, match="does not answer, so nothing was granted"):
+        acls.apply(KafkaSettings(), permissions(""))
