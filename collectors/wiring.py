@@ -145,6 +145,7 @@ def _job_logs(site: Site) -> Made:
 
 
 def _journal(site: Site) -> Made:
+    """``device-events`` from systemd's journal, for hosts without text files of their log; not of the kernel."""
     from collectors.events.journal import Journal
 
     yield Piece(Journal(site.devices, links=_tells_links(site)))

@@ -36,8 +36,8 @@ class JobParameters(Struct, frozen=True, forbid_unknown_fields=True):
 
     A job whose endpoint map says ``ended`` is forgotten ``ended_s`` after the last message of it. One of which nobody
     said so is forgotten by the stages that read measurements when there were none for ``silent_s``. Its last versions
-    are remembered for ``remembered_s`` more; after that the versions of any name that comes up begin at the time of
-    day, in seconds since the epoch: they never go backwards.
+    are remembered for ``remembered_s`` more; after that the versions of any name that comes up begin at the seconds
+    since the epoch, so that they never go backwards.
     """
 
     ended_s: Annotated[float, Meta(ge=60)] = 3600.0

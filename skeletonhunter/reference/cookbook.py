@@ -13,7 +13,8 @@ _INTRODUCTION = """# Query with SQL
 - On the embedded engine, which one process may open at a time:
 
   ```sh
-  skeletonhunter query --clickhouse chdb:///path/to/db                      # the names of all queries
+  export SKELETONHUNTER_CLICKHOUSE__DSN=chdb:///path/to/db    # or --clickhouse with each command
+  skeletonhunter query                                        # the names of all queries
   skeletonhunter query worst_pairs job=job-9504 since=2025-05-23T08:00 until=2025-05-23T09:00
   skeletonhunter query --sql "SELECT count() FROM probe_results FINAL"
   ```

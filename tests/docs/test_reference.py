@@ -45,3 +45,20 @@ def test_links_inside_the_pages_lead_somewhere() -> None:
                 assert target[1:] in anchors, f"{path}: {target}"
             else:
                 assert ((CHECKOUT / path).parent / target).resolve().exists(), f"{path}: {target}"
+
+
+@pytest.mark.parametrize("page", ["docs/reference/configuration.md", "docs/reference/agent.md"])
+def test_lists_in_descriptions_of_settings_are_of_settings(page: str) -> None:
+    """A sentence that is broken before a colon must not become an item."""
+    text = PAGES[page]()
+    tables = set(re.findall(r"^## \[\[(?:\w+\.)*(\w+)\]\]$", text, re.MULTILINE))
+    for section in text.split("\n## ")[1:]:
+        fields = tables | set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+        for names in re.findall(r"^- `([^`]+)`:", section, re.MULTILINE):
+            assert set(names.split(", ")) <= fields, f"{section.splitlines()[0]}: {names}"
+
+
+def test_every_part_of_the_agent_says_what_it_does() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*?) \| (?:yes)? \|", PAGES["docs/reference/agent.md"](), re.MULTILINE)
+    assert len(rows) > 10
+    assert [name for name, does in rows if not does.strip()] == []
