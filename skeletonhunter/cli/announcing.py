@@ -24,6 +24,21 @@ def person(user: str | None, topic: str, now_us: int) -> Producer:
     return Producer(id=f"user:{user or getpass.getuser()}/{topic}", kind="user", boot=str(now_us), seq=0)
 
 
+def check(topic: str, key: str, message: Message) -> None:
+    """Refuses to say what no reader would take, such as a name that is empty or too long.
+
+    Raises:
+        InputError: with what its readers would say.
+    """
+    from schemas.codec import BadRecord, decode, encode
+    from skeletonhunter.cli import InputError
+
+    try:
+        decode(topic, key, encode(topic, message), message.t_us)
+    except BadRecord as error:
+        raise InputError(f"what was given makes no message of {topic}: {error}") from error
+
+
 def announce(kafka: KafkaSettings, topic: str, key: str, message: Message) -> None:
     """Publishes the message and waits until the broker has it.
 

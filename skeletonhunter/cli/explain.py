@@ -40,9 +40,11 @@ def explain(
 
 
 def _find(what: list[str], clickhouse: str | None, config: Path | None) -> Incident:
+    import os
+
     from skeletonhunter.cli.incident_choice import choose, from_clickhouse, from_file, opened_clickhouse
 
-    files = [word for word in what if word == "-" or Path(word).exists()]
+    files = [word for word in what if word == "-" or os.path.lexists(word)]
     names = [word for word in what if word not in files]
     if len(files) > 1 or len(names) > 1:
         raise typer.BadParameter("expected at most one file and one incident id")

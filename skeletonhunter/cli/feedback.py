@@ -67,7 +67,7 @@ def feedback(
     from rich.console import Console
 
     from skeletonhunter.cli import InputError
-    from skeletonhunter.cli.announcing import announce, person
+    from skeletonhunter.cli.announcing import announce, check, person
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
 
@@ -80,6 +80,7 @@ def feedback(
     except SettingsError as error:
         raise InputError(str(error)) from error
     message = _message(fabric, answer, (fixed, text), person(user, TOPIC, now_us), now_us)
+    check(TOPIC, message.incident, message)
     if not dry_run:
         announce(settings.kafka, TOPIC, message.incident, message)
     if as_json or dry_run:

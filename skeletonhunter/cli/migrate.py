@@ -49,9 +49,9 @@ def migrate(
 def _missing(settings: ClickHouseSettings) -> tuple[Migration, ...]:
     """What the database lacks; an embedded one that does not exist is not made for that."""
     from skeletonhunter import migrations
-    from skeletonhunter.sinks.connection import connect, database_of, embedded_path, is_embedded
+    from skeletonhunter.sinks.connection import connect, database_of, is_embedded, is_made
 
-    if is_embedded(settings.dsn) and not embedded_path(settings.dsn).exists():
+    if is_embedded(settings.dsn) and not is_made(settings.dsn):
         return migrations.migrations()
     client = connect(settings)
     try:

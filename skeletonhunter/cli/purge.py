@@ -24,15 +24,17 @@ def purge(
     from skeletonhunter.cli import InputError
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
-    from skeletonhunter.sinks.connection import connect, faults_of_clickhouse
+    from skeletonhunter.sinks.connection import connect, faults_of_clickhouse, need_database
     from skeletonhunter.tenants import purging
     from skeletonhunter.tenants.ownership import TenantError
     from streams.topic_admin import TopicError
 
     try:
         settings = load_settings(config, os.environ, {"kafka.url": kafka, "clickhouse.dsn": clickhouse})
-        with faults_of_clickhouse(settings.clickhouse.dsn, InputError), closing(connect(settings.clickhouse)) as client:
-            done = purging.purge(settings, client, tenant, dry_run)
+        with faults_of_clickhouse(settings.clickhouse.dsn, InputError):
+            need_database(settings.clickhouse)
+            with closing(connect(settings.clickhouse)) as client:
+                done = purging.purge(settings, client, tenant, dry_run)
     except (SettingsError, TenantError, TopicError) as error:
         raise InputError(str(error)) from error
     if as_json:

@@ -34,10 +34,12 @@ def report(
     config: Annotated[Path | None, typer.Option(help="Settings file (TOML).")] = None,
 ) -> None:
     """Write what broke, how sure, since when, why and what to do, with pictures, as one HTML page."""
+    import os
+
     from skeletonhunter.cli.printing import need_file, need_plots, write_page
 
     need_plots("report")
-    places = [word for word in what if word == "-" or Path(word).exists()]
+    places = [word for word in what if word == "-" or os.path.lexists(word)]
     names = [word for word in what if word not in places]
     if len(places) > 1 or len(names) > 1:
         raise typer.BadParameter("expected at most one recording or file and one incident id")

@@ -42,7 +42,7 @@ def skeleton(
     from rich.console import Console
 
     from skeletonhunter.cli import InputError
-    from skeletonhunter.cli.announcing import announce, person
+    from skeletonhunter.cli.announcing import announce, check, person
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
 
@@ -53,6 +53,7 @@ def skeleton(
     pairs = tuple(read_pair(text) for text in add or ())
     now_us = time.time_ns() // 1000
     wish = make_override((fabric, job), disable, pairs, (person(user, TOPIC, now_us), reason), now_us)
+    check(TOPIC, wish.job, wish)
     if not dry_run:
         announce(settings.kafka, TOPIC, wish.job, wish)
     if as_json or dry_run:

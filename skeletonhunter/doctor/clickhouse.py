@@ -14,8 +14,8 @@ from skeletonhunter.sinks.connection import (
     ClickHouseDsnError,
     connect,
     database_of,
-    embedded_path,
     is_embedded,
+    is_made,
     redacted,
 )
 
@@ -31,7 +31,7 @@ def check_clickhouse(settings: ClickHouseSettings) -> Iterator[Finding]:
 
     place = redacted(settings.dsn)
     try:
-        if is_embedded(settings.dsn) and not embedded_path(settings.dsn).exists():
+        if is_embedded(settings.dsn) and not is_made(settings.dsn):
             yield skipped("clickhouse", f"{place}: there is no embedded database yet, the sink makes it")
             return
         client = connect(settings)

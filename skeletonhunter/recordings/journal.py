@@ -50,7 +50,10 @@ class Journal:
         self._length = found.length if found else 0
 
     def __enter__(self) -> Journal:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordingError(f"{self.folder}: can't be made: {error.strerror}") from error
         self._file = (self.folder / "rows").open("r+b" if self.resumed else "w+b")
         self._file.truncate(self._length)
         return self

@@ -59,10 +59,13 @@ class Recording:
         self.path = path
         self.limits = limits or Limits()
         self._unpacked: TemporaryDirectory[str] | None = None
-        self.folder = self._folder()
         try:
+            self.folder = self._folder()
             self.manifest = self._manifest()
             self.files = {topic: self._file(topic) for topic in sorted(self.manifest.topics)}
+        except OSError as error:
+            self.close()
+            raise RecordingError(f"{path}: can't be read: {error.strerror}") from error
         except BaseException:
             self.close()
             raise

@@ -67,6 +67,18 @@ def database_of(settings: ClickHouseSettings) -> str:
     return name or settings.database
 
 
+def is_made(dsn: str) -> bool:
+    """Whether an embedded database is there; opening one that is not would make it.
+
+    Raises:
+        ClickHouseDsnError: the DSN names no folder, or one that we may not look at.
+    """
+    try:
+        return embedded_path(dsn).exists()
+    except OSError as error:
+        raise ClickHouseDsnError(f"{dsn}: can't be looked at: {error.strerror}") from error
+
+
 def need_database(settings: ClickHouseSettings, before: str = "") -> None:
     """Refuses to look where no embedded database was ever made; opening it would make an empty one.
 
@@ -75,7 +87,7 @@ def need_database(settings: ClickHouseSettings, before: str = "") -> None:
     Raises:
         ClickHouseDsnError: there is none.
     """
-    if is_embedded(settings.dsn) and not embedded_path(settings.dsn).exists():
+    if is_embedded(settings.dsn) and not is_made(settings.dsn):
         raise ClickHouseDsnError(
             f"{before}{settings.dsn}: there is no database, expected the DSN of one as --clickhouse or clickhouse.dsn"
         )

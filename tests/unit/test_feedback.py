@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from typer.testing import CliRunner
 
 from schemas.diagnosis import OperatorFeedback
 from schemas.folding import DERIVED_CLOCK
-from skeletonhunter.cli import InputError, announcing
+from skeletonhunter.cli import InputError, announcing, build_cli
 from skeletonhunter.cli.announcing import person
 from skeletonhunter.cli.feedback import Answer, Verdict, judged, missed_fault
 from skeletonhunter.settings import KafkaSettings
@@ -72,3 +73,16 @@ def test_a_broker_that_is_away_is_one_sentence_and_nothing_else(
     with pytest.raises(InputError, match=r"^Kafka at 127\.0\.0\.1:9: the message could not be sent: no answer$"):
         announcing.announce(KafkaSettings(url="127.0.0.1:9"), "operator-feedback", "i", message)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["feedback", "i", "--fabric", "", "--verdict", "right"], r"no message of operator-feedback: .*\$\.fabric"),
+        (["skeleton", "", "--fabric", "f"], r"no message of skeleton-overrides: .*\$\.job"),
+        (["feedback", "i", "--fabric", "f", "--verdict", "right", "--text", "a" * 70_000], "a text of 70000 bytes"),
+    ],
+)
+def test_what_no_reader_would_take_is_not_said(words: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        CliRunner().invoke(build_cli(words[0]), [*words, "--dry-run"], catch_exceptions=False)

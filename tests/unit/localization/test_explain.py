@@ -94,3 +94,9 @@ def test_a_file_that_is_not_there_is_named_and_no_database_is_made(
     ):
         runner.invoke(build_cli(), [*command, "incidents.ndjsn"], catch_exceptions=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_word_that_can_be_no_file_is_an_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"there is no such file"):
+        runner.invoke(build_cli(), ["explain", "i" * 5000], catch_exceptions=False)

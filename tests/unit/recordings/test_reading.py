@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skeletonhunter.recordings.files import Limits
+from skeletonhunter.recordings.journal import Journal
 from skeletonhunter.recordings.manifest import RecordingError
 from skeletonhunter.recordings.reader import Line, Recording, read_truth
 from skeletonhunter.recordings.writer import RecordingWriter, about, write_lines
@@ -222,3 +223,21 @@ def test_an_archive_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(OSError, match="No space left"):
         write(tmp_path, [("agent-health", "k", 1, None)], "rec.tar.zst")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_may_not_be_read_is_refused_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    path = write(tmp_path, [])
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    with pytest.raises(RecordingError, match=f"^{path}: can't be read: Permission denied$"):
+        read(path)
+
+
+def test_a_cut_that_has_no_place_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordingError, match=r"file/rec\.partial: can't be made: Not a directory"):
+        Journal(tmp_path / "file" / "rec", {}, 1).__enter__()

@@ -103,3 +103,14 @@ def test_a_database_without_tables_is_told_what_makes_them() -> None:
     wanted = pytest.raises(ValueError, match="no tables yet, expected: skeletonhunter migrate")
     with wanted, faults_of_clickhouse("chdb:///x", ValueError):
         raise unmade
+
+
+def test_a_folder_that_may_not_be_looked_at_is_refused_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "exists", forbidden)
+    with pytest.raises(ClickHouseDsnError, match="can't be looked at: Permission denied"):
+        need_database(ClickHouseSettings(dsn=f"chdb://{tmp_path}/db"))

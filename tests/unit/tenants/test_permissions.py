@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import Future
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -119,3 +120,10 @@ def test_an_answer_that_never_comes_is_one_sentence(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(acls, "GRACE_S", 0.0)
     with pytest.raises(TopicError, match="does not answer, so nothing was granted"):
         acls.apply(KafkaSettings(), permissions(""))
+
+
+def test_a_tenant_is_not_forgotten_in_a_database_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="db: there is no database"):
+        words = ["purge", "--tenant", "acme", "--clickhouse", f"chdb://{tmp_path}/db", "--kafka", "127.0.0.1:9"]
+        CliRunner().invoke(build_cli("purge"), words, catch_exceptions=False)
+    assert list(tmp_path.iterdir()) == []
