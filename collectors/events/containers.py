@@ -1,4 +1,5 @@
-"""Which containers start and end, and how? What container runtimes print about it, one event a line.
+"""Which containers start and end, and how? What container runtimes print about it, one event a line, or an object over
+several lines, as crictl does.
 
 Known forms: ``docker events --format '{{json .}}'`` and Podman's, ``ctr events`` (``TIME NAMESPACE /tasks/exit
 {json}``), CRI (``crictl events -o json``), and our own ``{"container": "c-01", "event": "exit", "exit_code": 1,
@@ -10,6 +11,7 @@ Exit code 0 is ``info`` (a job that is done), another one an ``error``, an unkno
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -34,6 +36,36 @@ class ContainerEvent(Struct, frozen=True, kw_only=True):
 _CTR = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? [+-]\d{4}) \S+ \S+ /tasks/(start|exit|oom) (\{.*\})")
 _DOCKER: dict[str, What] = {"start": "start", "die": "exit", "died": "exit", "oom": "oom"}
 _CRI: dict[str, What] = {"CONTAINER_STARTED_EVENT": "start", "CONTAINER_STOPPED_EVENT": "exit"}
+
+
+LONGEST = 1_000_000
+
+
+class EventLines:
+    """Puts objects together that are printed over several lines, from ``{`` to ``}`` alone at their beginnings."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+
+    def take(self, lines: Iterable[str]) -> Iterator[str]:
+        """Whole events; an object that has no end yet waits for it, one longer than ``LONGEST`` is dropped."""
+        for line in lines:
+            text = line.rstrip()
+            if not self._parts and text != "{":
+                yield text
+                continue
+            if text == "{" or self._length > LONGEST:
+                self.forget()
+            self._parts.append(text.strip())
+            self._length += len(text)
+            if text == "}":
+                yield "".join(self._parts)
+                self.forget()
+
+    def forget(self) -> None:
+        """What has begun will not end."""
+        self._parts, self._length = [], 0
 
 
 def parse_container_event(line: str) -> ContainerEvent | None:

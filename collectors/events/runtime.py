@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from collectors.events.command_lines import CommandLines
-from collectors.events.containers import ContainerEvent, notice_of, parse_container_event
+from collectors.events.containers import ContainerEvent, EventLines, notice_of, parse_container_event
 from collectors.events.devices import Devices
 from collectors.events.notices import Notice
 from collectors.events.telling import Teller
@@ -30,6 +30,7 @@ class ContainerRuntime:
         self, devices: Callable[[], Devices], command: Sequence[str], aliases: Mapping[str, str] | None = None
     ) -> None:
         self._lines, self._aliases = CommandLines(command), dict(aliases or {})
+        self._events = EventLines()
         self._containers: dict[str, frozenset[str]] = {}
         self._teller = Teller("containers", devices)
 
@@ -56,6 +57,7 @@ class ContainerRuntime:
         lines, why = self._lines.take()
         yield from self._teller.tell(self._notices(lines), now)
         if why:
+            self._events.forget()
             raise OSError(why)
 
     def close(self, now: Now) -> tuple[Observed, ...]:  # noqa: ARG002 - as the agent calls it
@@ -64,7 +66,7 @@ class ContainerRuntime:
         return ()
 
     def _notices(self, lines: list[str]) -> Iterator[tuple[Notice, int | None]]:
-        for text in lines:
+        for text in self._events.take(lines):
             event = parse_container_event(text)
             container = self._container(event) if event is not None else None
             if event is not None and container is not None:

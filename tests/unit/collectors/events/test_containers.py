@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from collectors.events.containers import ContainerEvent, notice_of, parse_container_event
+from collectors.events.containers import LONGEST, ContainerEvent, EventLines, notice_of, parse_container_event
 from tests.unit.collectors.events.hosts import DATA
 
 
@@ -23,6 +25,22 @@ def test_every_runtime_s_words() -> None:
     ]  # fmt: skip
     times = {event.t_us for _, event in found if event is not None}
     assert times == {1_753_000_000_123_456, 1_753_000_000_000_000}
+
+
+def test_lines_and_objects_over_several_lines_are_events_alike() -> None:
+    lines = [line for _, line in container_lines()]
+    printed = [part for line in lines for part in (indented(line) if line.startswith("{") else [line])]
+    assert [parse_container_event(line) for line in EventLines().take(printed)] == [
+        parse_container_event(line) for line in lines
+    ]
+    joining = EventLines()
+    assert list(joining.take(["{", '  "container": "c-01",'])) == [], "it waits for its end"
+    assert list(joining.take(["{", '  "container": "c-02"', "}"])) == ['{"container": "c-02"}'], "another one began"
+    assert list(joining.take(["{", *['  "x": 1,'] * LONGEST, "}", "whole"]))[-1] == "whole"
+
+
+def indented(line: str) -> list[str]:
+    return json.dumps(json.loads(line), indent=2).splitlines()
 
 
 def test_a_pod_is_known_by_the_name_that_maps_of_kubernetes_have() -> None:

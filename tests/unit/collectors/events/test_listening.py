@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import socket
@@ -225,6 +226,26 @@ def test_a_runtime_is_listened_to_and_started_again() -> None:
         error = until_end(part, found.append)
         assert told(found) == [("container:c1", "container_exit")], "only containers of the endpoint map are told"
         assert "sh ended with status" in str(error)
+    part.close(NOW)
+
+
+def test_events_of_crictl_stand_over_several_lines() -> None:
+    """crictl indents its JSON, and may be cut off within an event."""
+    status = {"id": "f00", "metadata": {"name": "main"}, "exitCode": 137}
+    event = {
+        "containerId": "f00",
+        "containerEventType": "CONTAINER_STOPPED_EVENT",
+        "podSandboxStatus": {"id": "5a7d", "metadata": {"name": "c1", "namespace": "ml"}},
+        "containersStatuses": [status],
+    }
+    printed = json.dumps(event, indent=2)
+    script = f"printf '%s\\n' '{printed}' '{printed}'; sleep 0.1; printf '%s\\n' '{printed[:90]}'"
+    part = runtime(script)
+    for _ in range(2):
+        found: list[Observed] = []
+        until_end(part, found.append)
+        assert told(found) == [("container:c1", "container_exit")] * 2
+        assert {fact.fields["values"]["exit_code"] for fact in found} == {137}
     part.close(NOW)
 
 
