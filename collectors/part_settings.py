@@ -41,7 +41,7 @@ class FlowSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     period_s: Seconds = 10.0
     ovs: tuple[str, ...] = ("ovs-appctl", "dpctl/dump-flows", "-m")
-    ovs_offloaded: tuple[str, ...] = ("ovs-appctl", "dpctl/dump-flows", "type=offloaded")
+    ovs_offloaded: tuple[str, ...] = ("ovs-appctl", "dpctl/dump-flows", "-m", "type=offloaded")
     devices: tuple[str, ...] = ()
     cards: tuple[str, ...] = ()
     tunnels: dict[str, str] = {}

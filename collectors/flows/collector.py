@@ -34,7 +34,9 @@ from schemas.probing import ProbePlan
 from schemas.telemetry import FlowEntry
 
 OVS = ("ovs-appctl", "dpctl/dump-flows", "-m")
-OVS_OFFLOADED = ("ovs-appctl", "dpctl/dump-flows", "type=offloaded")
+OVS_OFFLOADED = ("ovs-appctl", "dpctl/dump-flows", "-m", "type=offloaded")
+"""As long as the dump, as only ``-m`` prints the ids that the two are compared by."""
+
 TC = ("tc", "-s", "-j", "filter", "show", "dev", "{dev}", "ingress")
 
 

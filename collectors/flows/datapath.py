@@ -34,6 +34,8 @@ _LINE = re.compile(
 _MARK = re.compile(r"(offloaded|dp):([a-z-]+)")
 _UNMATCHED = re.compile(r"(?<!\w)\w+\((?:[a-z]+=)?(?:0x)?0+/(?:0x)?0+(?:,[a-z]+=(?:0x)?0+/(?:0x)?0+)*\),?")
 LONGEST_LINE = 20_000
+HASHED = "match-"
+"""What ids begin with that are made of the match."""
 
 
 class DatapathFlow(Struct, frozen=True, kw_only=True):
@@ -65,7 +67,7 @@ def parse_flow(line: str, listing: Listing = "all") -> DatapathFlow | None:
     used = found["used"]
     offloaded, path = _judge(marks, listing, deed, used is not None and found["packets"].strip("0") != "")
     return DatapathFlow(
-        flow=found["ufid"] or f"match-{blake2b(found['match'].strip().encode(), digest_size=8).hexdigest()}",
+        flow=found["ufid"] or f"{HASHED}{blake2b(found['match'].strip().encode(), digest_size=8).hexdigest()}",
         match=parse_match(found["match"]),
         deed=deed,
         match_text=text,
@@ -104,6 +106,11 @@ def parse_dump(text: str, listing: Listing = "all", most: int = 20_000) -> tuple
     return list(flows.values()), False
 
 
+def _is_short(flow: DatapathFlow) -> bool:
+    """Whether it came without an id."""
+    return flow.flow.startswith(HASHED)
+
+
 def _add(one: DatapathFlow, other: DatapathFlow) -> DatapathFlow:
     idle = [each.idle_s for each in (one, other) if each.idle_s is not None]
     seen = one if one.packets else other
@@ -118,11 +125,14 @@ def _add(one: DatapathFlow, other: DatapathFlow) -> DatapathFlow:
 
 
 def mark_offloaded(flows: list[DatapathFlow], offloaded: list[DatapathFlow]) -> list[DatapathFlow]:
-    """Flows of a short dump, told apart by whether the list of offloaded flows holds them too.
+    """Flows of a dump without marks, told apart by whether the list of offloaded flows holds them too.
 
-    For versions of Open vSwitch whose dump carries no marks: what is not in that list and saw packets is in software.
+    For versions of Open vSwitch whose dump carries none: what is not in that list and saw packets is in software. A
+    list in the other form (only ``-m`` prints ids) can't be compared, and says nothing.
     """
     held = {flow.flow for flow in offloaded}
+    if offloaded and {_is_short(flow) for flow in flows}.isdisjoint(_is_short(flow) for flow in offloaded):
+        return flows
     marked = []
     for flow in flows:
         seen = flow.packets > 0 and flow.idle_s is not None

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from collectors.flows.acting import Deed, Way, parse_actions
 from collectors.flows.brackets import argument, inside, parts
+from collectors.flows.collector import OVS, OVS_OFFLOADED
 from collectors.flows.datapath import mark_offloaded, parse_dump, parse_flow
 from collectors.flows.matching import Match, Net, address, network, parse_match
 from tests.unit.collectors.flows.dumps import line, roce, text
@@ -39,6 +40,21 @@ def test_a_short_dump_is_marked_by_the_list_of_offloaded_flows() -> None:
     assert offloaded[0].offloaded is True and offloaded[0].path == "hardware"
     marked = mark_offloaded([*flows, *parse_dump(listed)[0]], offloaded)
     assert [(flow.offloaded, flow.path) for flow in marked] == [(False, "software")] * 3 + [(True, "hardware")]
+
+
+def test_a_list_in_the_other_form_says_nothing() -> None:
+    """Without marks but with ids: an older Open vSwitch, asked with ``-m``."""
+    long = [line(roce(port), "4", marks="", ufid=f"{port}aaaaaaa-1") for port in "34"]
+    short = [each.partition(", ")[2] for each in long]
+    flows = parse_dump("\n".join(long))[0]
+    same, other = (parse_dump(listed, "offloaded")[0] for listed in (long[0], short[0]))
+    assert [flow.path for flow in mark_offloaded(flows, same)] == ["hardware", "software"]
+    assert [flow.offloaded for flow in mark_offloaded(flows, other)] == [None, None]
+    assert [flow.path for flow in mark_offloaded(flows, [])] == ["software", "software"]
+
+
+def test_the_commands_that_are_run_print_flows_in_one_form() -> None:
+    assert ("-m" in OVS) == ("-m" in OVS_OFFLOADED)
 
 
 def test_real_userspace_dumps_say_the_same_in_both_forms() -> None:
