@@ -69,30 +69,35 @@ def records_in(message: Any) -> Sequence[Any]:
     return records
 
 
+class OwnThread(AIOKafkaConsumerThread):  # type: ignore[misc]
+    """Where aiokafka works: survives commits that fail, and goes back to offsets."""
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        mine = {ensure_aiokafka_TP(tp): offset for tp, offset in offsets.items() if tp in self.assignment()}
+        try:
+            await self._ensure_consumer().commit(mine)
+        except KafkaError as error:
+            log.warning("offsets were not committed, they will be later: %r", error)
+            return False
+        return True
+
+    async def seek_here(self, tp: TP, offset: int) -> None:
+        """To be called in this thread; a partition that was taken away is left alone."""
+        try:
+            self.seek(tp, offset)
+        except IllegalStateError:
+            log.info("%s, partition %d, is no longer ours to be read again", tp.topic, tp.partition)
+
+
 def use_own_consumer(app: faust.App, fetch_wait_ms: int) -> None:
     """Gives the app a consumer of batches that lets reads be held for at most ``fetch_wait_ms`` and survives failing
     commits."""
 
-    class Thread(AIOKafkaConsumerThread):  # type: ignore[misc]
+    class Thread(OwnThread):
         def _create_worker_consumer(self, transport: Any) -> Any:
             consumer = super()._create_worker_consumer(transport)
             consumer._fetch_max_wait_ms = fetch_wait_ms
             return consumer
-
-        async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-            mine = {ensure_aiokafka_TP(tp): offset for tp, offset in offsets.items() if tp in self.assignment()}
-            try:
-                await self._ensure_consumer().commit(mine)
-            except KafkaError as error:
-                log.warning("offsets were not committed, they will be later: %r", error)
-                return False
-            return True
-
-        async def seek_here(self, tp: TP, offset: int) -> None:
-            try:
-                self.seek(tp, offset)
-            except IllegalStateError:
-                log.info("%s, partition %d, is no longer ours to be read again", tp.topic, tp.partition)
 
     class OwnConsumer(Consumer):  # type: ignore[misc]
         def _new_consumer_thread(self) -> Thread:
