@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from skeletonhunter.replaying.outcome import ReplayOutcome
 
 INCIDENT, HEALTHY = "stale-flow-offload", "healthy-job"
+DATABASES = ("clickhouse", "clickhouse-healthy")
 QUERY = """SELECT incident, state, kind, issue, component, round(confidence, 2) AS confidence,
        action_kind, action_target
 FROM incidents_current"""
@@ -31,18 +34,48 @@ def demo(
     from rich.console import Console
 
     from skeletonhunter.cli import InputError
+    from skeletonhunter.cli.printing import need_folder
     from skeletonhunter.replaying.listener import AlertListener
 
     console = Console()
-    database = data / "clickhouse"
+    need_folder(data)
+    _refuse_others(data)
+    database = data / DATABASES[0]
     shutil.rmtree(database, ignore_errors=True)
-    with AlertListener().listening() as listener:
+    with AlertListener().listening() as listener, _faults():
         outcome = _replay(console, incidents / INCIDENT, database, listener.url)
         _show_rows(console, database)
         _show_alert(console, listener)
-        healthy = _replay(console, incidents / HEALTHY, data / "clickhouse-healthy", listener.url)
+        healthy = _replay(console, incidents / HEALTHY, data / DATABASES[1], listener.url)
     if not outcome.updates or healthy.updates:
         raise InputError("the demo went wrong: expected an incident in the first recording and none in the second")
+
+
+def _refuse_others(data: Path) -> None:
+    """What a demo did not make it does not take away: a server's data are often in a folder of the same name.
+
+    Raises:
+        InputError: something else is in the folder.
+    """
+    from skeletonhunter.cli import InputError
+
+    others = sorted({each.name for each in data.iterdir()} - set(DATABASES)) if data.exists() else []
+    if others:
+        raise InputError(f"{data}: holds {others[0]!r}, which no demo made, expected a folder for the demo alone")
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """Turns what can be wrong with recordings, settings and services into one sentence."""
+    from skeletonhunter.cli import InputError
+    from skeletonhunter.recordings.manifest import RecordingError
+    from skeletonhunter.replaying.request import ReplayError
+    from skeletonhunter.settings import SettingsError
+
+    try:
+        yield
+    except (RecordingError, ReplayError, SettingsError) as error:
+        raise InputError(str(error)) from error
 
 
 def _replay(console: Console, path: Path, database: Path, webhook: str) -> ReplayOutcome:
