@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from skeletonhunter.settings import Settings
 
 
+_SETTINGS = "Correct it; docs/reference/configuration.md has all settings, docs/reference/agent.md the agent's."
+
+
 def doctor(
     kafka: Annotated[str | None, typer.Option(help="Broker address.")] = None,
     clickhouse: Annotated[str | None, typer.Option(help="ClickHouse DSN, a server's or chdb:///path.")] = None,
@@ -37,7 +40,7 @@ def doctor(
     try:
         settings, of_agent = _settings(config, agent, {"kafka.url": kafka, "clickhouse.dsn": clickhouse})
     except SettingsError as error:
-        findings.append(failed("settings", str(error), "Correct it; docs/reference/configuration.md has all settings."))
+        findings.append(failed("settings", str(error), _SETTINGS))
     else:
         findings.append(ok("settings", "they can be read"))
         findings += examine(settings, of_agent, time.time_ns() // 1000, most_lag)
