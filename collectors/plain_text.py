@@ -15,5 +15,5 @@ _AROUND = "\ufeff\0"
 
 def plain(text: str) -> str:
     """The text alone."""
-    text = text.strip(_AROUND)
-    return _ESCAPES.sub("", text) if "\x1b[" in text or "#033[" in text else text
+    text = _ESCAPES.sub("", text) if "\x1b[" in text or "#033[" in text else text
+    return text.strip(_AROUND)

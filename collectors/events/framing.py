@@ -35,10 +35,8 @@ _RFC3164 = re.compile(
     re.S,
 )
 _EPOCH = re.compile(r"\[(\d{10}\.\d{1,9})\] ?(.*)", re.S)
-_FACILITY = re.compile(r"[a-z0-9]{3,8} *:(emerg|alert|crit|err|warn|notice|info|debug) *: ?")
-_FACILITY_LEVELS = {
-    name: level for level, name in enumerate(("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug"))
-}
+_LEVELS = ("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug")
+_FACILITY = re.compile(rf"[a-z0-9]{{3,8}} *:({'|'.join(_LEVELS)}) *: ?")
 _DMESG = re.compile(r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] ?(.*)", re.S)
 _JOB = re.compile(
     r"(?:\[?(?:rank)?\d{1,6}\]?: ?)?"
@@ -82,13 +80,12 @@ def parse_line(text: str, now_us: int, zone_s: int = 0) -> Line:
     contained = _of_container(text)
     if contained is None:
         return _parse(text, now_us, zone_s)
-    inner = _parse(contained[1], now_us, zone_s)
+    inner = _parse(plain(contained[1]), now_us, zone_s)
     return inner if inner.t_us is not None else replace(inner, t_us=of_iso(contained[0], 0))
 
 
 def _parse(text: str, now_us: int, zone_s: int) -> Line:
-    text = plain(text).rstrip("\r\n\0 ")
-    priority, text = _priority(text)
+    priority, text = _priority(text.rstrip("\r\n\0 "))
     if priority is not None and (structured := _RFC5424.fullmatch(text)):
         return _of_5424(structured, priority, zone_s)
     if found := _DMESG_ISO.fullmatch(text):
@@ -111,7 +108,7 @@ def _parse(text: str, now_us: int, zone_s: int) -> Line:
 def _priority(text: str) -> tuple[int | None, str]:
     """What stands before all else: syslog's number, or ``dmesg -x``'s words."""
     if found := _FACILITY.match(text):
-        return _FACILITY_LEVELS[found[1]], text[found.end() :]
+        return _LEVELS.index(found[1]), text[found.end() :]
     if found := _PRIORITY.match(text):
         return int(found[1]) & 7, text[found.end() :]
     return None, text

@@ -66,8 +66,8 @@ class PipelineProgress:
         """Something that is another as soon as anything has been handled."""
         return tuple(self._handled.values()), len(self._awaited)
 
-    def latest(self) -> list[str]:
-        """The last stages' partitions that are furthest behind, by name."""
+    def furthest_behind(self) -> list[str]:
+        """The last stages' partitions that have handled least, by name."""
         behind_us = self.handled_us
         return [source for source, t_us in self._handled.items() if t_us == behind_us]
 

@@ -44,5 +44,5 @@ class Standstill:
             return
         self._warned += 1
         said = "".join(f"\n{name} said last:\n{self.running.tail(name)}" for name in self.running.children)
-        late = ", ".join(self.progress.latest())
+        late = ", ".join(self.progress.furthest_behind())
         log.warning("nothing was handled for %d s; the replay waits for %s%s", still_s, late, said)
