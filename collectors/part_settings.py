@@ -7,6 +7,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 Seconds = Annotated[float, Meta(ge=0.1, le=3600.0)]
+OVS = ("ovs-appctl", "dpctl/dump-flows", "-m")
+OVS_OFFLOADED = (*OVS, "type=offloaded")
+"""As long as the dump, as only ``-m`` prints the ids that the two are compared by."""
 
 
 class ClockSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -40,8 +43,8 @@ class FlowSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """
 
     period_s: Seconds = 10.0
-    ovs: tuple[str, ...] = ("ovs-appctl", "dpctl/dump-flows", "-m")
-    ovs_offloaded: tuple[str, ...] = ("ovs-appctl", "dpctl/dump-flows", "-m", "type=offloaded")
+    ovs: tuple[str, ...] = OVS
+    ovs_offloaded: tuple[str, ...] = OVS_OFFLOADED
     devices: tuple[str, ...] = ()
     cards: tuple[str, ...] = ()
     tunnels: dict[str, str] = {}

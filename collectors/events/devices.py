@@ -19,7 +19,9 @@ from msgspec import Struct
 
 from collectors.events.notices import Subject
 
-_ADDRESS = re.compile(r"\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+PCI_ADDRESS = r"\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
+"""Its domain has more than four digits behind a controller of volumes (``10000:e1:00.0``)."""
+_ADDRESS = re.compile(PCI_ADDRESS)
 
 
 class Devices(Struct, frozen=True, kw_only=True):

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from collectors.events.devices import PCI_ADDRESS
 from collectors.events.notices import Line, Notice, Severity, Subject, SubjectKind, Value
 
-PCI = r"(?P<pci>\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
-"""Its domain has more than four digits behind a controller of volumes (``10000:e1:00.0``)."""
-
+PCI = rf"(?P<pci>{PCI_ADDRESS})"
 NIC_DRIVERS = (
     r"(?:mlx5_core|mlx4_core|mlx4_en|mlx5_ib|bnxt_en|bnxt_re|ice|irdma|i40e|idpf|efa|ena|hfi1|qede|qedr|ionic"
     r"|hns3|erdma)"

@@ -29,16 +29,12 @@ from collectors.flows.rows import rows_of
 from collectors.flows.snapshots import History, Policy
 from collectors.flows.tc import TcFlow, parse_filters
 from collectors.observing import Now, Observed
+from collectors.part_settings import OVS, OVS_OFFLOADED
 from schemas.maps import EndpointMap
 from schemas.probing import ProbePlan
 from schemas.telemetry import FlowEntry
 
-OVS = ("ovs-appctl", "dpctl/dump-flows", "-m")
-OVS_OFFLOADED = ("ovs-appctl", "dpctl/dump-flows", "-m", "type=offloaded")
-"""As long as the dump, as only ``-m`` prints the ids that the two are compared by."""
-
 TC = ("tc", "-s", "-j", "filter", "show", "dev", "{dev}", "ingress")
-
 
 LOOK_S = 1.0
 MOST_ROWS = 600

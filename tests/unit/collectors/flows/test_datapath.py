@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from collectors.flows.acting import Deed, Way, parse_actions
 from collectors.flows.brackets import argument, inside, parts
-from collectors.flows.collector import OVS, OVS_OFFLOADED
 from collectors.flows.datapath import mark_offloaded, parse_dump, parse_flow
 from collectors.flows.matching import Match, Net, address, network, parse_match
+from collectors.part_settings import OVS, OVS_OFFLOADED
 from tests.unit.collectors.flows.dumps import line, roce, text
 
 
