@@ -12,5 +12,5 @@ set -euo pipefail
 start PLAINTEXT
 echo "Apache Kafka $version at $broker"
 export SKELETONHUNTER_TEST_KAFKA=$broker
-[ "${1:-}" = run ] || set -- -n 2 --dist loadfile "$@"  # they wait most of the time, each for topics of its own
+[ "${1:-}" = run ] || set -- -n 3 --dist loadfile --no-loadscope-reorder "$@"  # they wait most of the time, each for topics of its own
 run_or_test "kafka or apache" "$@"

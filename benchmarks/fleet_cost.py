@@ -1,7 +1,7 @@
 """What does each stage cost for a fleet of N RNICs, in messages, processor time, memory and bytes?
 
     python benchmarks/fleet_cost.py [--rnics 1000 5000 10000 20000 40000] [--stages detection ...] [--seconds 30]
-        [--profile STAGE] [-o RESULTS.json]
+        [--slot-s 0.5] [--profile STAGE] [-o RESULTS.json]
 
 All stages run in one process, one after another, over the load of ``fleet_load``, which another process makes.
 *Share*: processor seconds of the stage (decoding, claims, sequencing, folding, encoding, checkpoints) per second of
@@ -30,6 +30,7 @@ import orjson
 
 from benchmarks.fleet_load import Sent, fleet, messages, note
 from benchmarks.fleet_stage import StageAtWork
+from probe_planner.parameters import PlannerParameters
 from streams.serving import RARELY
 from streams.stages import STAGES
 
@@ -92,7 +93,7 @@ def _report(stage: StageAtWork) -> dict[str, Any]:
 
 def measure(rnics: int, options: argparse.Namespace) -> dict[str, Any]:
     """All stages with one size of fleet."""
-    load = fleet(rnics, options.faults)
+    load = fleet(rnics, options.faults, options.slot_s)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     worker = context.Process(target=_work, args=(theirs, options))
@@ -105,7 +106,8 @@ def measure(rnics: int, options: argparse.Namespace) -> dict[str, Any]:
     worker.join()
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     head = {
-        "what": "stages",
+        "what": "stages" if options.slot_s == PlannerParameters().slot_s else "stages-slower",
+        "slot_s": options.slot_s,
         "rnics": load.rnics,
         "jobs": load.jobs,
         "seconds": options.seconds,
@@ -122,6 +124,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--faults", type=int, default=1, help="pods with a fault")
     parser.add_argument("--checkpoint", type=float, default=10.0, help="seconds of event time between checkpoints")
+    slot_s = PlannerParameters().slot_s
+    parser.add_argument("--slot-s", type=float, default=slot_s, help="the planner's slot_s: longer is fewer probes")
     parser.add_argument("--profile", choices=tuple(STAGES), help="the stage to profile")
     parser.add_argument("-o", "--output", type=Path, help="a file that gets a JSON object per line")
     options = parser.parse_args()

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import orjson
 
+from probe_planner.parameters import PlannerParameters
 from skeletonhunter.replaying.closed_loop import EnginePlanner
 from skeletonhunter.testbed.scenario import FabricPlan, FaultPlan, JobPlan, Scenario, TelemetryPlan
 from skeletonhunter.testbed.simulate import Simulation
@@ -157,27 +158,28 @@ def _to_core(spine: str, core: tuple[int, int], pod: int) -> dict[str, str]:
     return {"id": f"up-{pod:04d}-{n}-{k}", "a": f"{spine}/{1000 + k}", "b": f"core-{n}-{k}/{pod + 1}"}
 
 
-def fleet(rnics: int, faults: int = 1) -> Fleet:
-    """A fleet of at least ``rnics`` RNICs, with ``faults`` pods that have a fault."""
+def fleet(rnics: int, faults: int = 1, slot_s: float = PlannerParameters().slot_s) -> Fleet:
+    """A fleet of at least ``rnics`` RNICs, with ``faults`` pods that have a fault; ``slot_s`` as the planner has it."""
     pods = -(-rnics // POD_RNICS)
-    ill = [template(FAULTS[n % len(FAULTS)]) for n in range(min(faults, pods))]
-    return Fleet(pods, template(None), ill)
+    ill = [template(FAULTS[n % len(FAULTS)], slot_s) for n in range(min(faults, pods))]
+    return Fleet(pods, template(None, slot_s), ill)
 
 
-def template(fault: str | None, seconds: int = 90) -> Template:
+def template(fault: str | None, slot_s: float, seconds: int = 90) -> Template:
     """The pod, simulated or as it was kept."""
     version = blake2b(Path(__file__).read_bytes(), digest_size=6).hexdigest()
-    kept = Path(tempfile.gettempdir()) / f"fleet-pod-{version}-{seconds}-{fault}.pickle"
+    kept = Path(tempfile.gettempdir()) / f"fleet-pod-{version}-{seconds}-{slot_s}-{fault}.pickle"
     if not kept.exists():
         writing = kept.with_suffix(f".{id(kept)}")
-        writing.write_bytes(pickle.dumps(_simulate(seconds, fault), protocol=5))
+        writing.write_bytes(pickle.dumps(_simulate(seconds, fault, slot_s), protocol=5))
         writing.rename(kept)
     found: Template = pickle.loads(kept.read_bytes())
     return found
 
 
-def _simulate(seconds: int, fault: str | None) -> Template:
-    simulation = Simulation(scenario(seconds, fault), EnginePlanner(Parameters()))
+def _simulate(seconds: int, fault: str | None, slot_s: float) -> Template:
+    planner = EnginePlanner(Parameters(planner=PlannerParameters(slot_s=slot_s)))
+    simulation = Simulation(scenario(seconds, fault), planner)
     made = Template(simulation.world.span.t0_us)
     simulation.run(made)
     made.truth = tuple(simulation.truth()["faults"]) if fault else ()

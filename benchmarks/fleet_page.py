@@ -83,6 +83,23 @@ def curve(points: list[Point]) -> str:
     return table(head, rows)
 
 
+def by_frequency(points: list[Point]) -> str:
+    """Shares of the largest fleet by how often it is probed."""
+    rows = []
+    for point in points:
+        shares = [point[stage]["share_of_a_core"] for stage in STAGES]
+        messages, size = (point["detection"][name]["probe-results"] for name in ("messages_in", "bytes_in"))
+        slot = (
+            f"{point.get('slot_s', 0.02):g}",
+            f"{messages / point['seconds']:,.0f}",
+            f"{size / point['seconds'] / 1e6:.1f}",
+        )
+        rows.append(
+            (f"{point['rnics']:,}", *slot, *[f"{s:.3f}" for s in shares], f"{sum(shares):.2f}", point["load_average"])
+        )
+    return table(("RNICs", "`slot_s`", "probe results/s", "MB/s", *STAGES, "whole", "load of the machine"), rows)
+
+
 def per_stage(point: Point) -> str:
     """What one stage reads, writes and keeps, per second of event time."""
     rows = []
@@ -258,6 +275,7 @@ def main() -> None:
     found, assumed = read(MEASURED), Assumed()
     parts = {
         "curve": curve(found["stages"]),
+        "slower": by_frequency([found["stages"][-1], *found["stages-slower"]]),
         "stages": per_stage(found["stages"][-1]),
         "topics": topics_table(found["bytes"][-1]),
         "kafka": of_kafka(found),

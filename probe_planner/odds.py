@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import poisson
+from scipy.special import pdtr
 
 from probe_planner.hashing import Ints
 from schemas.probing import PathCoverage
@@ -53,7 +53,7 @@ class Odds:
         enough: npt.NDArray[np.bool_] = (missing <= 0) & (self.able > 0)
         mean = turns * np.maximum(self.chance, 0.0)
         open_ = np.flatnonzero((missing > 0) & (missing <= mean))
-        enough[open_] = poisson.cdf(missing[open_] - 1, mean[open_]) <= 1.0 - confidence
+        enough[open_] = pdtr(missing[open_] - 1, mean[open_]) <= 1.0 - confidence
         return enough
 
     def turns_needed(self, alpha: int, most: int, confidence: float) -> int:
