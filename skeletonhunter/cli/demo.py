@@ -104,6 +104,7 @@ def _replay(console: Console, path: Path, database: Path, webhook: str) -> Repla
 def _show_rows(console: Console, database: Path) -> None:
     from rich.syntax import Syntax
     from rich.table import Table
+    from rich.text import Text
 
     from skeletonhunter.settings import ClickHouseSettings
     from skeletonhunter.sinks.connection import connect
@@ -120,7 +121,7 @@ def _show_rows(console: Console, database: Path) -> None:
     for row in result.result_rows:
         table = Table.grid(padding=(0, 2))
         for name, cell in zip(result.column_names, row, strict=True):
-            table.add_row(f"[dim]{name}[/]", str(cell))
+            table.add_row(f"[dim]{name}[/]", Text(str(cell)))
         console.print(table)
 
 

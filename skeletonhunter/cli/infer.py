@@ -52,9 +52,11 @@ def infer(
 
 def render_skeleton(update: SkeletonUpdate) -> Table:
     """A skeleton as a table of two columns."""
+    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=f"{update.job}: {update.state}, version {update.version}", show_header=False)
+    table = Table(title=f"{escape(update.job)}: {update.state}, version {update.version}", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     degrees = update.parallelism
@@ -70,7 +72,7 @@ def render_skeleton(update: SkeletonUpdate) -> Table:
         *((name, str(value)) for name, value in update.evidence.items()),
     )
     for name, text in rows:
-        table.add_row(name, text)
+        table.add_row(Text(name), Text(text))
     return table
 
 

@@ -80,13 +80,15 @@ def _draw(plans: Sequence[ProbePlan], folder: Path) -> None:
 
 def render_plan(version: ProbePlan) -> Table:
     """A plan as a table of two columns."""
+    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=f"{version.job}: {version.mode} plan, version {version.version}", show_header=False)
+    table = Table(title=f"{escape(version.job)}: {version.mode} plan, version {version.version}", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, text in (*_schedule_rows(version), *_coverage_rows(version), *_rest_rows(version)):
-        table.add_row(name, text)
+        table.add_row(Text(name), Text(text))
     return table
 
 

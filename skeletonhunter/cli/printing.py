@@ -21,11 +21,12 @@ def print_json(value: object) -> None:
 def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """A bar on stderr (``total`` None: unknown), told how much is done; silent where stderr is no terminal."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(label, total=total)
+        task = progress.add_task(escape(label), total=total)
         yield lambda done: progress.update(task, completed=done)
 
 

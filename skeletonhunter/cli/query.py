@@ -72,14 +72,15 @@ def _list(as_json: bool) -> None:
 
 def _table(answer: Answer) -> Any:
     from rich.table import Table
+    from rich.text import Text
 
     if not answer.rows:
         return "No rows."
     table = Table(show_edge=False, header_style="bold")
     for name in answer.columns:
-        table.add_column(name, overflow="fold")
+        table.add_column(Text(name), overflow="fold")
     for row in answer.rows:
-        table.add_row(*(_shown(value) for value in row))
+        table.add_row(*(Text(_shown(value)) for value in row))
     return table
 
 

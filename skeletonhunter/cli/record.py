@@ -73,7 +73,7 @@ def record(
         print_json(msgspec.to_builtins(manifest))
         return
     lines = ", ".join(f"{topic} {count:,}" for topic, count in sorted(manifest.topics.items()))
-    Console().print(f"{output}: {lines}", highlight=False)
+    Console().print(f"{output}: {lines}", highlight=False, markup=False)
 
 
 def _cut_of(topics: tuple[str, ...], span: tuple[int | None, int | None], job: str | None) -> Cut:

@@ -46,7 +46,7 @@ def simulate(
     faults = [*written.truth["faults"], *written.truth["monitor_faults"]]
     told = ", ".join(f"{f.get('issue') or f['kind']} at {f['component']}" for f in faults) or "nothing goes wrong"
     lines = sum(written.manifest.topics.values())
-    Console().print(f"{output}: {lines:,} messages of {found.seconds} s; {told}", highlight=False)
+    Console().print(f"{output}: {lines:,} messages of {found.seconds} s; {told}", highlight=False, markup=False)
 
 
 def _scenario(text: str, seed: int | None) -> Scenario:

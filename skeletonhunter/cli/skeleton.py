@@ -60,7 +60,7 @@ def skeleton(
         print_json(msgspec.to_builtins(wish))
         return
     wanted = "switched off" if disable else f"on, {len(pairs)} pairs added"
-    Console().print(f"{job}: {wanted}", highlight=False)
+    Console().print(f"{job}: {wanted}", highlight=False, markup=False)
 
 
 def read_pair(text: str) -> tuple[str, str]:

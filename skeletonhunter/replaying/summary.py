@@ -53,7 +53,7 @@ def render_incident(incident: Incident, start_us: int | None = None) -> Renderab
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
     for label, text in _facts(incident, start_us):
-        facts.add_row(label, text)
+        facts.add_row(label, Text(text))
     facts.add_row("why", _trace(incident.trace))
     return Group(Text(), title, Padding(facts, (0, 0, 0, 2)))
 
@@ -103,7 +103,7 @@ def _trace(trace: tuple[TracePass, ...]) -> RenderableType:
     table.add_column(no_wrap=True)
     table.add_column()
     for step in trace:
-        table.add_row(step.pass_, Text(step.verdict, VERDICT_STYLES[step.verdict]), step.reason)
+        table.add_row(step.pass_, Text(step.verdict, VERDICT_STYLES[step.verdict]), Text(step.reason))
         for line in _tests(step):
             table.add_row("", "", Text(line, "dim"))
     return table
