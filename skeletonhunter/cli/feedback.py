@@ -86,7 +86,9 @@ def feedback(
     if as_json or dry_run:
         print_json(msgspec.to_builtins(message))
         return
-    Console().print(f"{message.incident}: {message.verdict}{f', it was {was}' if was else ''}", highlight=False, markup=False)
+    Console().print(
+        f"{message.incident}: {message.verdict}{f', it was {was}' if was else ''}", highlight=False, markup=False
+    )
 
 
 class Answer(NamedTuple):

@@ -1,7 +1,8 @@
 """How does an alert reach its receiver? An HTTP POST, tried again with exponential back-off and jitter.
 
 Anything from 200 to 299 is delivered. No answer, 408, 425, 429 and 5xx are tried again (``Retry-After`` in seconds is
-honoured up to ``MAX_WAIT_S``); other answers will not get better by trying, a redirect included. What is logged and
+honoured up to ``MAX_WAIT_S``); other answers will not get better by trying, a redirect included. What else an answer
+says matters to nobody: it is not unpacked, and no more than ``DRAINED_BYTES`` of it are read. What is logged and
 raised names scheme, host and port of the target only: paths, queries and user names of webhooks are secrets. Where the
 connection may lead is judged by ``skeletonhunter.alerting.addresses``.
 """
@@ -9,9 +10,12 @@ connection may lead is judged by ``skeletonhunter.alerting.addresses``.
 from __future__ import annotations
 
 import logging
+import string
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
+from urllib.parse import quote
 
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
@@ -26,6 +30,9 @@ from skeletonhunter.sinks.backoff import backoff
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 60.0
 RETRIED = frozenset((408, 425, 429))
+DRAINED_BYTES, DRAINED_S = 65_536, 5.0
+_AS_IT_IS = string.punctuation.replace("%", "")
+"""Of a delivery's name what stands in a header as it is, beside letters and digits."""
 
 _log = logging.getLogger(__name__)
 for _name in ("httpx", "httpcore"):  # they log whole URLs
@@ -103,11 +110,15 @@ class WebhookSender:
     def _post(self, call: Call) -> None:
         self.attempts += 1
         self.requests += 1
-        headers = {"Content-Type": "application/json", "Idempotency-Key": call.delivery, "User-Agent": "skeletonhunter"}
+        known_by = quote(call.delivery, safe=_AS_IT_IS)
+        headers = {"Content-Type": "application/json", "Idempotency-Key": known_by, "User-Agent": "skeletonhunter"}
         if self.target.key is not None:
             headers[HEADER] = signature(self.target.key, call.content, int(time.time()))
         try:
-            response = self._client.post(call.url, content=call.content, headers=headers | call.headers)
+            with self._client.stream(
+                "POST", call.url, content=call.content, headers=headers | call.headers
+            ) as response:
+                _drain(response)
         except ForbiddenAddressError as error:
             raise DeliveryError(f"{self.place}: {error}") from None
         except httpx.TransportError as error:
@@ -122,6 +133,16 @@ class WebhookSender:
         error = state.outcome.exception() if state.outcome else None
         pause_s = state.next_action.sleep if state.next_action else 0.0
         _log.warning("%s, attempt %d, next in %.1f s", error, state.attempt_number, pause_s)
+
+
+def _drain(response: httpx.Response) -> None:
+    """Reads a short answer to its end, so that the connection can be used again; the rest of another one is left."""
+    ends_s, left = time.monotonic() + DRAINED_S, DRAINED_BYTES
+    with suppress(httpx.HTTPError):  # the status has come, which is what counts
+        for piece in response.iter_raw():
+            left -= len(piece)
+            if left < 0 or time.monotonic() > ends_s:
+                return
 
 
 def _client(settings: AlertSettings) -> httpx.Client:

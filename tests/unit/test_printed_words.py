@@ -12,6 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from schemas.diagnosis import Evidence, TracePass
+from schemas.probing import ProbePlan
 from skeletonhunter.cli import build_cli
 from skeletonhunter.cli.plan import render_plan
 from skeletonhunter.cli.printing import progress_bar
@@ -44,8 +45,9 @@ def test_evidence_and_reasons_are_shown_whole() -> None:
 
 
 def test_a_job_of_any_name_has_a_plan() -> None:
-    plan = msgspec.structs.replace(received_examples("probe-plans")[0].value, job=f"job {WORDS}")
-    assert f"job {WORDS}" in printed(render_plan(plan))
+    plan = received_examples("probe-plans")[0].value
+    assert isinstance(plan, ProbePlan)
+    assert f"job {WORDS}" in printed(render_plan(msgspec.structs.replace(plan, job=f"job {WORDS}")))
 
 
 def test_a_recording_of_any_name_makes_progress(monkeypatch: pytest.MonkeyPatch) -> None:
