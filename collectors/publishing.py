@@ -13,7 +13,8 @@ while Kafka is away they go to the front of the spool. Then some may arrive twic
 producer, boot and seq.
 
 What can't be sent is counted in ``dropped``: a message that is too large; one for a topic that is not there (the topic
-is left alone for ``BARRED_S``, the others are not held up); what the spool had no room for.
+is left alone for ``BARRED_S``, the others are not held up); what the spool had no room for. A disk that fails is said
+once and tried again; it ends nobody.
 """
 
 from __future__ import annotations
@@ -136,13 +137,19 @@ class Publisher:
             self.producer.renew()
         if self._is_failing:
             self._send_again()
-        while self._has_room() and (found := self.spool.read()):
-            self._send(_Unconfirmed(*found))
+        try:
+            while self._has_room() and (found := self.spool.read()):
+                self._send(_Unconfirmed(*found))
+        except OSError as error:
+            self._say_once("spool", f"{self.spool.folder} can't be read, what is in it waits: {error}")
         self._say_when_it_changes()
 
     def save(self) -> None:
-        """Writes down how far the spool has been confirmed."""
-        self.spool.save()
+        """Writes down how far the spool has been confirmed; where it can't, more comes twice after a restart."""
+        try:
+            self.spool.save()
+        except OSError as error:
+            self._say_once("spool", f"how far the spool was sent can't be written down: {error}")
 
     def close(self, patience_s: float) -> int:
         """Sends what it can within ``patience_s`` and leaves the rest in the spool; returns how many those are."""
@@ -152,8 +159,12 @@ class Publisher:
         try:
             self.spool.put_first(rest)
         except OSError as error:
-            log.error("%d messages are lost, they can't be spooled: %s", len(rest), error)
-        self.spool.close()
+            if rest:
+                log.error("%d messages are lost, they can't be spooled: %s", len(rest), error)
+        try:
+            self.spool.close()
+        except OSError as error:
+            log.warning("how far the spool was sent can't be written down: %s", error)
         return len(rest)
 
     def _has_room(self) -> bool:
@@ -188,14 +199,19 @@ class Publisher:
             self._give_up(item.stamped, why)
         elif fate is Fate.FAILED:
             self._is_failing = True
-        else:
+            self._say_once("again", f"messages are not taken, they are sent again: {why}")
+        elif self._failures:
             self._failures = 0
+            self._said = {said for said in self._said if said[0] != "again"}
 
     def _give_up(self, stamped: Stamped, why: str) -> None:
         self._refused += 1
-        if (stamped.topic, why) not in self._said:
-            self._said.add((stamped.topic, why))
-            log.warning("a message for %s is dropped, and others like it: %s", stamped.topic, why)
+        self._say_once(stamped.topic, f"a message for {stamped.topic} is dropped, and others like it: {why}")
+
+    def _say_once(self, of: str, text: str) -> None:
+        if (of, text) not in self._said:
+            self._said.add((of, text))
+            log.warning("%s", text)
 
     def _settle(self) -> None:
         """Lets go of everything up to the first message that is still under way."""

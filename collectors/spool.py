@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 from zlib import crc32
@@ -109,7 +110,11 @@ class Spool:
         self.save()
 
     def read(self) -> tuple[Stamped, Place] | None:
-        """The next message and the place behind it; None: there is none. A torn record ends its segment."""
+        """The next message and the place behind it; None: there is none. A torn record ends its segment.
+
+        Raises:
+            OSError: the disk can't be read.
+        """
         for number in sorted(self._sizes):
             offset = self._start_of(number)
             if offset >= self._sizes[number]:
@@ -130,7 +135,11 @@ class Spool:
         self._forget_confirmed()
 
     def save(self) -> None:
-        """Writes the cursor down, if it has moved."""
+        """Writes the cursor down, if it has moved.
+
+        Raises:
+            OSError: it could not be written.
+        """
         if self._confirmed != self._saved:
             fresh = self.folder / "cursor.new"
             fresh.write_text(f"{self._confirmed.segment} {self._confirmed.offset}\n")
@@ -138,10 +147,16 @@ class Spool:
             self._saved = self._confirmed
 
     def close(self) -> None:
-        """Saves the cursor and lets others have the folder."""
-        self.save()
-        self._close_file()
-        os.close(self._lock)
+        """Saves the cursor and lets others have the folder.
+
+        Raises:
+            OSError: the cursor could not be written; the folder is free all the same.
+        """
+        try:
+            self.save()
+        finally:
+            self._close_file()
+            os.close(self._lock)
 
     def _saved_cursor(self) -> Place:
         try:
@@ -223,7 +238,8 @@ class Spool:
         del self._sizes[number]
         if self._file_number == number:
             self._close_file()
-        self._path(number).unlink(missing_ok=True)
+        with suppress(OSError):  # what can't be removed comes again after a restart, which ``seq`` makes harmless
+            self._path(number).unlink(missing_ok=True)
 
     def _close_file(self) -> None:
         if self._file:

@@ -111,6 +111,18 @@ def test_a_producer_that_breaks_is_resent_in_order(bench: Bench) -> None:
     assert bench.broker.log == bench.sent[:3] + bench.sent  # the first three twice, which seq tells
 
 
+def test_why_messages_are_not_taken_is_said_once_until_they_are(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    for number in range(3):
+        bench.broker.is_there = False
+        bench.publish(message(number))
+        bench.broker.break_down()
+        bench.run(5.0)
+        bench.broker.break_down()
+        bench.broker.is_there = True
+        bench.run(10.0)
+    assert sum("they are sent again: fenced" in line for line in caplog.messages) == 3
+
+
 def test_a_producer_that_gets_nowhere_is_replaced(bench: Bench) -> None:
     bench.broker.forgot_us = True
     for number in range(400):
