@@ -48,7 +48,7 @@ class AlertRounds:
         """What each target was told, in all rounds.
 
         Raises:
-            TooManyDeadLettersError, MissingTopicError: from a loop; the others end too.
+            TooManyDeadLettersError, MissingTopicError, KafkaException: from a loop; the others end too.
         """
         wanted: Wanted = first
         while (again := self._round(wanted)) is not None:

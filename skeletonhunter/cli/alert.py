@@ -33,6 +33,8 @@ def alert(
     import os
     from dataclasses import asdict
 
+    from confluent_kafka import KafkaException
+
     from collectors.exposing import AddressError
     from skeletonhunter.alerting.targets import TargetError
     from skeletonhunter.cli import InputError
@@ -58,6 +60,8 @@ def alert(
         told = _run(read, (settings, targets))
     except (SettingsError, AddressError, TargetError, MissingTopicError, TooManyDeadLettersError) as error:
         raise InputError(str(error)) from error
+    except KafkaException as error:
+        raise InputError(f"Kafka at {settings.kafka.url} says: {error.args[0].str()}") from error
     if as_json:
         print_json([{"target": each.name, "webhook": each.place, **asdict(counts)} for each, counts in told])
 

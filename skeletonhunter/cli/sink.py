@@ -25,6 +25,8 @@ def sink(
     import os
     from dataclasses import asdict
 
+    from confluent_kafka import KafkaException
+
     from collectors.exposing import AddressError
     from skeletonhunter.cli import InputError
     from skeletonhunter.cli.printing import print_json
@@ -41,6 +43,8 @@ def sink(
             counts = _run(settings, migrate)
     except (SettingsError, AddressError, OutdatedDatabaseError, TooManyDeadLettersError) as error:
         raise InputError(str(error)) from error
+    except KafkaException as error:
+        raise InputError(f"Kafka at {settings.kafka.url} says: {error.args[0].str()}") from error
     if as_json:
         print_json(asdict(counts))
 

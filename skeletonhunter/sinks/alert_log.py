@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from schemas.alerting import AlertDelivery
 from schemas.codec import encode
 from skeletonhunter.settings import KafkaSettings
+from skeletonhunter.sinks.dead_letters import patient_config
 from streams.records import arrival_headers
 
 _log = logging.getLogger(__name__)
@@ -23,8 +24,7 @@ class AlertLog:
     def __init__(self, settings: KafkaSettings) -> None:
         self.topic = settings.prefix + DELIVERIES
         self._failed: list[KafkaError] = []
-        config: dict[str, str | int | float | bool] = {"bootstrap.servers": settings.url, "acks": "all", "linger.ms": 5}
-        self._producer = Producer({**config, "partitioner": "murmur2_random", **settings.librdkafka}, logger=_log)
+        self._producer = Producer({"partitioner": "murmur2_random", **patient_config(settings)}, logger=_log)
 
     def write(self, delivery: AlertDelivery) -> None:
         """Sends a delivery on its way."""
@@ -41,13 +41,14 @@ class AlertLog:
         """Waits until Kafka has all; False when the program was to end before.
 
         Raises:
-            RuntimeError: Kafka refused one.
+            KafkaException: Kafka refused one.
         """
         while self._producer.flush(0.5):
             if stop.is_set():
                 return False
         if self._failed:
-            raise RuntimeError(f"a delivery could not be written to {self.topic}: {self._failed[0].str()}")
+            _log.error("a delivery could not be written to %s", self.topic)
+            raise KafkaException(self._failed[0])
         return True
 
     def _delivered(self, error: KafkaError | None, _message: Message) -> None:

@@ -17,10 +17,16 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from schemas.codec import BadRecord
 from schemas.topics import topic
 from skeletonhunter.settings import KafkaSettings
-from streams.dead_letters import DeadLetterRate, dead_letter
+from streams.dead_letters import DeadLetterRate, dead_letter, short_key
 from streams.records import Record, arrival_headers
 
 _log = logging.getLogger(__name__)
+
+
+def patient_config(settings: KafkaSettings) -> dict[str, str | int | float | bool]:
+    """Settings of a producer of a sink, which waits for Kafka as long as it is away: offsets stay meanwhile."""
+    config: dict[str, str | int | float | bool] = {"bootstrap.servers": settings.url, "acks": "all", "linger.ms": 5}
+    return {**config, "message.timeout.ms": 0, **settings.librdkafka}
 
 
 class DeadLetters:
@@ -30,7 +36,7 @@ class DeadLetters:
         self.prefix = settings.prefix
         self._rate = DeadLetterRate(per_minute)
         self._failed: list[KafkaError] = []
-        self._config = {"bootstrap.servers": settings.url, "acks": "all", "linger.ms": 5, **settings.librdkafka}
+        self._config = patient_config(settings)
         self._made: Producer | None = None
 
     @property
@@ -51,20 +57,22 @@ class DeadLetters:
             if refusal.args[0].code() != KafkaError.MSG_SIZE_TOO_LARGE:
                 raise
             detail = f"{error.detail}; its {len(record.value)} bytes are too large for a letter, they stay in Kafka"
-            self._send(record, dead_letter(record._replace(value=b""), BadRecord(error.reason, detail)))
+            rest = record._replace(value=b"", key=short_key(record))
+            self._send(rest, dead_letter(rest, BadRecord(error.reason, detail)))
         self._producer().poll(0)
 
     def flush(self, stop: threading.Event) -> bool:
         """Waits until Kafka has all letters; False when the program was to end before.
 
         Raises:
-            RuntimeError: Kafka refused one.
+            KafkaException: Kafka refused one.
         """
         while self._made is not None and self._made.flush(0.5):
             if stop.is_set():
                 return False
         if self._failed:
-            raise RuntimeError(f"a dead letter was refused by Kafka: {self._failed[0].str()}")
+            _log.error("a dead letter was refused by Kafka")
+            raise KafkaException(self._failed[0])
         return True
 
     def _producer(self) -> Producer:
@@ -77,7 +85,7 @@ class DeadLetters:
         self._producer().produce(
             self.prefix + topic(record.topic).dead_letters,
             letter,
-            key=record.key,
+            key=short_key(record),
             timestamp=record.arrival_us // 1000,
             headers=arrival_headers(record.arrival_us),
             on_delivery=self._delivered,

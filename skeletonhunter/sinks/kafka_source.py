@@ -23,7 +23,14 @@ _log = logging.getLogger(__name__)
 
 HOLD_SLICE_S = 0.1
 PAY_AGAIN_S = 2.0
-_PASSING = frozenset((KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._ALL_BROKERS_DOWN))
+_PASSING = frozenset(
+    (
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._MAX_POLL_EXCEEDED,  # the wait was long, or the machine slept; reading joins again
+    )
+)
 
 Place = tuple[str, int]
 """(topic without prefix, partition)"""
