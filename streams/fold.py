@@ -30,7 +30,7 @@ from schemas.instants import SECOND_US, micros, window_end
 from streams.claims import Claims
 from streams.forgetting import Life, Memory
 from streams.parameters import Parameters
-from streams.sequencer import Admission, Counts, Sequencer
+from streams.sequencer import FAR_US, Admission, Counts, Sequencer
 from streams.stages import Stage
 
 MEMORY = ""
@@ -66,18 +66,28 @@ class StageFold:
         """Messages for ``admit`` from bytes; None = one has to be read the plain way."""
         return [quick.read(topic, raw) for raw in raws] if self._reads is None else self._reads.read(topic, raws)
 
-    def admit(self, topic: str, key: str, value: Message) -> Admission:
-        """Takes one message in.
+    def admit(self, topic: str, key: str, value: Message, come_us: int = 0) -> Admission:
+        """Takes one message in. ``come_us``: the time that has come, where that is later than the last tick.
 
         Raises:
             BadRecord: the message contradicts an earlier one of its producer, its producer is not the one that
                 speaks for this, or there are too many keys or producers.
         """
+        if value.t_us - FAR_US > self._now_us and value.t_us - FAR_US > come_us and (self._now_us or come_us):
+            return self._leave_out(topic, key, value)
         if key not in self.sequencers:
             self._begin(key)
         if topic in self._raw:
             self.claims[key].check(topic, value, self._now_us)
         return self.sequencers[key].admit(topic, value)
+
+    def _leave_out(self, topic: str, key: str, value: Message) -> Admission:
+        """Leaves a message from far ahead of its time out; a key of which there is nothing else does not begin."""
+        if key in self.sequencers:
+            self.sequencers[key].leave_out(topic, value.producer.id, value.t_us)
+        else:
+            self.memory.counts.late += 1
+        return "late"
 
     def _begin(self, key: str) -> None:
         if self._live >= self.limits.keys:

@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 ARRIVAL_HEADER = "arrival_us"
 
+LATEST_US = 2**53 - 1
+"""The latest instant of the contract; no time stamp is taken for a later one."""
+
 Headers = list[tuple[str, bytes]]
 
 TOMBSTONE = b"\x00no value"
@@ -38,5 +41,5 @@ def arrival_of(headers: Iterable[tuple[str, bytes | None]] | None, timestamp_ms:
     """When a record arrived, microseconds since the epoch; a header that is no number counts as absent."""
     for name, text in headers or ():
         if name == ARRIVAL_HEADER and text is not None and text.isdigit() and len(text) <= 18:
-            return int(text)
-    return timestamp_ms * 1000
+            return min(int(text), LATEST_US)
+    return min(max(0, timestamp_ms) * 1000, LATEST_US)

@@ -176,36 +176,34 @@ class PartitionRunner:
         for batch in _batches(self.inbox.take(tick)):
             for record, value in zip(batch, self._read(batch), strict=True):
                 try:
-                    self._admit(record, value)
+                    self._admit(record, value, tick.t_us)
                 except BadRecord as error:
-                    await self._refuse(record, error)
+                    await self._refuse(record, error, tick)
 
     def _read(self, batch: Sequence[Record]) -> Sequence[Value | None]:
         """What can be read of records of one topic in one pass; those that are too large are not looked at."""
         topic, most, limits = batch[0].topic, self.max_bytes, self.fold.limits
         return self.fold.read(topic, [r.value if is_small(r.value, most, limits) else b"" for r in batch])
 
-    def _admit(self, record: Record, read: Value | None) -> None:
+    def _admit(self, record: Record, read: Value | None, come_us: int) -> None:
         topic, key, raw, fold = record.topic, record.key, record.value, self.fold
         if read is None:
             check_size(topic, raw, self.max_bytes, fold.limits)
         value = complete(topic, key, raw, record.arrival_us, read)
         assert isinstance(value, Message) and key is not None  # ``complete`` has checked the key
-        if fold.admit(topic, key.decode(), value) == "new":
+        if fold.admit(topic, key.decode(), value, come_us) == "new":
             # A late map has its turn in the next second, which is part of the tick that is acted upon: it never waits.
             self.inbox.ledger.hold(topic, record.offset, value.t_us)
 
-    async def _refuse(self, record: Record, error: BadRecord) -> None:
+    async def _refuse(self, record: Record, error: BadRecord, tick: Tick) -> None:
         if record.topic not in self.post.letters:
             return
         self.effects.letters.count(record, error)
         letter = dead_letter(record, error, self.max_bytes - LETTER_ROOM)
         topic = topic_spec(record.topic).dead_letters
-        self._pending.append(
-            await self.effects.outbox.send(
-                Outgoing(topic, short_key(record), letter, record.arrival_us, record.partition)
-            )
-        )
+        # Stamped with the tick: the record's own arrival may be one that Kafka refuses.
+        outgoing = Outgoing(topic, short_key(record), letter, tick.t_us, record.partition)
+        self._pending.append(await self.effects.outbox.send(outgoing))
 
     async def _send(self, emissions: list[Emission], tick: Tick) -> None:
         self._check_mine()

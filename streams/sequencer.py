@@ -12,7 +12,8 @@ beginning, so that no engine concludes anything about the past from it.
 
 Who is late, or comes more than ``EARLY_US`` before its time, is named with the next second: an engine can't see what is
 left out, and that a machine's messages all stray is how a clock that lies betrays itself. Where ticks were missing
-(their worker was killed, Kafka was away) nobody is early who would not have been if they had come.
+(their worker was killed, Kafka was away) nobody is early who would not have been if they had come. What comes from more
+than ``FAR_US`` ahead is left out like what is late: it would wait for hours, and the offsets with it.
 
 Re-delivery is recognised by (topic, producer id, boot, seq), kept ``SEEN_US`` behind the released time. A repeated
 number with *other* content is not a re-delivery but a broken producer, and refused; of the two the one that came first
@@ -43,6 +44,9 @@ EARLY_US = 2 * SECOND_US
 """Ticks come once a second and a message may be taken in just before one: nothing on time is further ahead."""
 CATCH_UP_US = 3600 * SECOND_US
 """How far back the first release of a key may begin; what is older is late, not a reason to count seconds."""
+
+FAR_US = 3600 * SECOND_US
+"""What is further ahead of the time that has come never has its turn."""
 
 Admission = Literal["new", "duplicate", "late"]
 
@@ -119,6 +123,11 @@ class Sequencer:
         seen[producer.seq] = t_us
         self.counts.new += 1
         return "new"
+
+    def leave_out(self, topic: str, producer: str, t_us: int) -> None:
+        """A message is from so far ahead that it never has its turn."""
+        self._stray(topic, producer, t_us)
+        self.counts.late += 1
 
     def _stray(self, topic: str, producer: str, t_us: int) -> None:
         come_us = self.released_us if self.now_us is None else self.now_us

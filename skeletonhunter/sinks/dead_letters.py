@@ -18,7 +18,7 @@ from schemas.codec import BadRecord
 from schemas.topics import topic
 from skeletonhunter.settings import KafkaSettings
 from streams.dead_letters import DeadLetterRate, dead_letter, short_key
-from streams.records import Record, arrival_headers
+from streams.records import Record
 
 _log = logging.getLogger(__name__)
 
@@ -85,9 +85,7 @@ class DeadLetters:
         self._producer().produce(
             self.prefix + topic(record.topic).dead_letters,
             letter,
-            key=short_key(record),
-            timestamp=record.arrival_us // 1000,
-            headers=arrival_headers(record.arrival_us),
+            key=short_key(record),  # stamped with the present: the record's arrival may be one that Kafka refuses
             on_delivery=self._delivered,
         )
 
