@@ -100,8 +100,8 @@ def _cut(
         return cut_recording(settings.kafka, cut, output, progress)
     make_room(output, resumed=False)
     named = output.with_name(output.name + ".named")
+    cut_recording(settings.kafka, cut, named, progress)
     try:
-        cut_recording(settings.kafka, cut, named, progress)
         with Recording(named, settings.recordings) as recording:
             return rewrite(recording, output, how, progress)
     finally:

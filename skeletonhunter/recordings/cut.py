@@ -93,8 +93,15 @@ def cut_recording(settings: KafkaSettings, cut: Cut, path: Path, progress: Calla
     """Reads Kafka and writes the recording, or goes on with one that was cut off.
 
     Raises:
-        RecordingError: Kafka does not answer, there is nothing to take, or the place is taken.
+        RecordingError: Kafka does not answer, there is nothing to take, or the place is taken or can't be written.
     """
+    try:
+        return _cut(settings, cut, path, progress)
+    except OSError as error:
+        raise RecordingError(f"{error.filename or path}: can't be written: {error.strerror}") from error
+
+
+def _cut(settings: KafkaSettings, cut: Cut, path: Path, progress: Callable[[int], None]) -> Manifest:
     journal = Journal(path, _described(settings, cut), cut.to_us)
     make_room(path, journal.resumed)
     with journal:

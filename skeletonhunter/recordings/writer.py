@@ -13,6 +13,7 @@ import shutil
 import tarfile
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -40,14 +41,16 @@ class _TopicFile:
 
     def __init__(self, path: Path, level: int | None, behind: ThreadPoolExecutor) -> None:
         self.name = path.name
+        self.place = path.parent
         self.behind = behind
         self.written: Future[int] | None = None
         self.count = 0
         self.last_us = 0
         self.waiting: list[bytes] = []
-        self.file: IO[bytes] = path.open("wb")
+        self.disk = path.open("wb")
+        self.file: IO[bytes] = self.disk
         if level is not None:
-            self.file = zstandard.ZstdCompressor(level=level).stream_writer(self.file)
+            self.file = zstandard.ZstdCompressor(level=level).stream_writer(self.disk)
 
     def add(self, arrival_us: int, line: bytes) -> None:
         """Appends a line.
@@ -67,17 +70,35 @@ class _TopicFile:
         """Hands on what waits, when what was handed on before is written.
 
         Raises:
-            OSError: that could not be written.
+            RecordingError: that could not be written.
         """
         self.settle()
         self.written = self.behind.submit(self.file.write, b"".join(self.waiting))
         self.waiting.clear()
 
+    def close(self) -> None:
+        """Ends the file; it is closed even where its end can't be written.
+
+        Raises:
+            OSError: its end could not be written.
+        """
+        try:
+            self.file.close()
+        finally:
+            self.disk.close()
+
     def settle(self) -> None:
-        """Waits until all that was handed on is written."""
+        """Waits until all that was handed on is written.
+
+        Raises:
+            RecordingError: it could not be written.
+        """
         written, self.written = self.written, None
         if written is not None:
-            written.result()
+            try:
+                written.result()
+            except OSError as error:
+                raise _unwritten(self.place, error) from error
 
 
 class RecordingWriter:
@@ -107,7 +128,8 @@ class RecordingWriter:
     ) -> None:
         self._behind.shutdown()
         for topic in self.files.values():
-            topic.file.close()
+            with suppress(OSError):  # what counts was closed by ``finish``, which says so if it could not be written
+                topic.close()
         if self.archive or kind is not None:  # half a recording is none
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -134,11 +156,21 @@ class RecordingWriter:
         return self.files[topic]
 
     def finish(self, about: Manifest, truth: dict[str, Any] | None = None) -> Manifest:
-        """Writes truth and manifest; the manifest's counts are what was written. Returns the manifest as written."""
+        """Writes truth and manifest; the manifest's counts are what was written. Returns the manifest as written.
+
+        Raises:
+            RecordingError: something could not be written.
+        """
+        try:
+            return self._finish(about, truth)
+        except OSError as error:
+            raise _unwritten(self.folder, error) from error
+
+    def _finish(self, about: Manifest, truth: dict[str, Any] | None) -> Manifest:
         for topic in self.files.values():
             topic.flush()
             topic.settle()
-            topic.file.close()
+            topic.close()
         if truth is not None:
             (self.folder / TRUTH).write_bytes(orjson.dumps(truth, option=orjson.OPT_INDENT_2) + b"\n")
         manifest = Manifest(
@@ -174,6 +206,10 @@ class RecordingWriter:
                 with file.open("rb") as content:
                     tar.addfile(entry, content)
         packing.replace(self.path)
+
+
+def _unwritten(place: Path, error: OSError) -> RecordingError:
+    return RecordingError(f"{place}: can't be written: {error.strerror}")
 
 
 def refuse_taken(place: Path) -> None:

@@ -220,7 +220,7 @@ def test_an_archive_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(RecordingError, match="No space left"):
         write(tmp_path, [("agent-health", "k", 1, None)], "rec.tar.zst")
     assert list(tmp_path.iterdir()) == []
 
