@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 from zlib import crc32
 
 import msgspec
@@ -30,6 +31,8 @@ CHUNK_BYTES = 500_000
 """Kafka takes messages of up to 1 MB by default."""
 
 LEVEL = 1
+
+T = TypeVar("T")
 
 Rows = Mapping[bytes, bytes]
 Row = tuple[bytes, bytes | None]
@@ -95,13 +98,14 @@ class Checkpoint:
         """The mark (None = nothing was written yet) and each key's snapshot.
 
         Raises:
-            DamagedError: a part does not fit its pieces, the states are of another shape, or rows were cut off.
+            DamagedError: a row is none of ours, a part does not fit its pieces, the states are of another shape, or
+                rows were cut off.
         """
         row = rows.get(self._name("mark"))
         self._stale = {name for name in rows if name.startswith((self._name("part/"), self._name("piece/")))}
         if row is None:
             return None, {}
-        mark = _MARK.decode(row)
+        mark = self._decoded(_MARK, row, "mark")
         if mark.shape != self.shape:
             raise DamagedError(
                 f"{self.stage}, partition {self.partition}: the state is of another version or other parameters"
@@ -114,7 +118,7 @@ class Checkpoint:
         snapshots = {}
         prefix = self._name("part/")
         for name in sorted(name for name in rows if name.startswith(prefix)):
-            part = _PART.decode(rows[name])
+            part = self._decoded(_PART, rows[name], name.decode())
             self._slots[part.key] = part.slot
             snapshots[part.key] = zstandard.ZstdDecompressor().decompress(self._blob(part, rows))
         for name in self._stale:
@@ -153,6 +157,14 @@ class Checkpoint:
         if crc32(blob) != part.check:
             raise DamagedError(f"{self.stage}, partition {self.partition}: the state of key {part.key!r} is damaged")
         return blob
+
+    def _decoded(self, decoder: msgspec.msgpack.Decoder[T], row: bytes, name: str) -> T:
+        try:
+            return decoder.decode(row)
+        except msgspec.MsgspecError as error:
+            raise DamagedError(
+                f"{self.stage}, partition {self.partition}: the row {name} of the state is damaged: {error}"
+            ) from error
 
     def _name(self, row: str) -> bytes:
         return f"{self.stage}|{self.partition}|{row}".encode()

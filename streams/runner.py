@@ -87,8 +87,18 @@ class PartitionRunner:
             self.fold.memory.begin(LONG_AGO)
         for key, snapshot in snapshots.items():
             self.fold.restore(key, snapshot)
-        self._begin(mark or NOTHING, earliest)
+        mark = mark or NOTHING
+        self._tell_lost(mark, earliest)
+        self._begin(mark, earliest)
         return self._safe()
+
+    def _tell_lost(self, mark: Mark, earliest: Mapping[str, int]) -> None:
+        """Says what Kafka has deleted while nobody read it; in a compacted topic a hole is no loss."""
+        for topic, needed in mark.positions.items():
+            begins = earliest.get(topic, 0)
+            if topic != TICKS and begins > needed and topic_spec(topic).cleanup == "delete":
+                words = "%s: %s was deleted from offset %d to %d before it was read, what it said is lost"
+                log.warning(words, self.post.source, topic, needed, begins)
 
     @property
     def handled_us(self) -> int:

@@ -144,3 +144,14 @@ def test_a_state_whose_changelog_was_cut_off_is_not_taken_up() -> None:
         Checkpoint("s", 0, begins=40).read(rows)
     begun = replace(mark(7), begins=40)
     assert Checkpoint("s", 0, begins=40).read(kept({}, Checkpoint("s", 0).rows(iter(()), begun))) == (begun, {})
+
+
+@pytest.mark.parametrize("row", [b"", b"\x00", b"\xc1" * 40, b"\x92\x01\x02"])
+@pytest.mark.parametrize("what", ["mark", "part/small", "part/big"])
+def test_a_row_that_is_no_row_of_ours_makes_the_state_unreadable_not_the_worker(what: str, row: bytes) -> None:
+    rows = kept({}, Checkpoint("s", 3).rows(iter(states(0).items()), mark(7)))
+    name = f"s|3|{what}".encode()
+    assert name in rows
+    rows[name] = row
+    with pytest.raises(DamagedError, match=r"s, partition 3: .* damaged"):
+        Checkpoint("s", 3).read(rows)

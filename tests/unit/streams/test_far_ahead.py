@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 import msgspec
 import pytest
@@ -34,11 +35,11 @@ def publish(kafka: MemoryKafka, offset_s: float, seq: int, agent: str = "j") -> 
     kafka.append(Outgoing(TOPIC, b"j", encode(TOPIC, value), value.t_us, 0))
 
 
-def runner_on(kafka: MemoryKafka) -> PartitionRunner:
+def runner_on(kafka: MemoryKafka, earliest: Mapping[str, int] | None = None) -> PartitionRunner:
     effects = Effects(kafka, kafka, kafka, DeadLetterRate(100))
     fold = StageFold(TOYS["steps"], PARAMETERS)
     runner = PartitionRunner(pipeline(("steps",), 1, TOYS).post("steps", 0), fold, effects, 3, 10**6)
-    runner.restore({})
+    runner.restore(earliest or {})
     return runner
 
 
