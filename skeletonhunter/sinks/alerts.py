@@ -122,6 +122,8 @@ class AlertLoop:
             if self._is_stale:
                 self._is_stale = False
                 teller = self._teller(sender, log)
+                if self.stop.is_set():  # perhaps before it knew what was told
+                    return
             maps.catch_up(teller)
             for record in reading.records:
                 self._tell(record, teller, letters)
