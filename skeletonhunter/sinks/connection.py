@@ -29,6 +29,8 @@ TRANSIENT_CODES = frozenset((159, 164, 202, 203, 209, 210, 225, 236, 241, 242, 2
 """Codes of ClickHouse that pass: timeouts, too many queries or parts, read-only replicas, memory, disk, keeper."""
 
 UNKNOWN_DATABASE = 81
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+"""A name of a database that queries can spell as it is."""
 
 
 class ClickHouseDsnError(ValueError):
@@ -62,8 +64,16 @@ def embedded_path(dsn: str) -> Path:
 
 
 def database_of(settings: ClickHouseSettings) -> str:
-    """Name of the database: the one in the server's DSN, else the configured one."""
+    """Name of the database: the one in the server's DSN, else the configured one.
+
+    Raises:
+        ClickHouseDsnError: the DSN has a name that needs quoting.
+    """
     name = "" if is_embedded(settings.dsn) else urlsplit(settings.dsn).path.strip("/")
+    if name and not _NAME.fullmatch(name):
+        raise ClickHouseDsnError(
+            f"{redacted(settings.dsn)}: the database is {name!r}, expected letters, digits and underscores"
+        )
     return name or settings.database
 
 
@@ -105,6 +115,7 @@ def connect(settings: ClickHouseSettings) -> Client:
     if scheme not in SCHEMES:
         known = ", ".join(f"{name}://" for name in SCHEMES)
         raise ClickHouseDsnError(f"{redacted(settings.dsn)}: unknown kind of DSN {scheme!r}, expected one of {known}")
+    database_of(settings)
     return _embedded(settings.dsn) if is_embedded(settings.dsn) else _server(settings)
 
 
@@ -143,6 +154,10 @@ def _server(settings: ClickHouseSettings) -> Client:
 
     logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # its errors are raised, which is enough
     parts = urlsplit(settings.dsn)
+    try:
+        _ = parts.port
+    except ValueError as error:
+        raise ClickHouseDsnError(f"{redacted(settings.dsn)}: {error}") from error
     tls = parts.scheme in ("clickhouses", "https")
     plain = urlunsplit(parts._replace(path=""))
     return clickhouse_connect.get_client(
@@ -156,11 +171,26 @@ def _server(settings: ClickHouseSettings) -> Client:
 
 
 def _proof(settings: ClickHouseSettings) -> dict[str, str]:
-    """How we prove who we are, and the server who it is, as far as the DSN does not say."""
-    proof = {"ca_cert": settings.ca} if settings.ca else {}
+    """How we prove who we are, and the server who it is, as far as the DSN does not say.
+
+    Raises:
+        ClickHouseDsnError: a file can't be read.
+    """
+    proof = {}
+    if settings.ca:
+        _read("ca", settings.ca)
+        proof["ca_cert"] = settings.ca
     if settings.password_file:
-        proof["password"] = Path(settings.password_file).read_text().rstrip("\r\n")
+        proof["password"] = _read("password_file", settings.password_file).rstrip("\r\n")
     return proof
+
+
+def _read(setting: str, file: str) -> str:
+    try:
+        return Path(file).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ClickHouseDsnError(f"clickhouse.{setting}: {file} can't be read: {why}") from error
 
 
 def _embedded(dsn: str) -> Client:

@@ -114,3 +114,25 @@ def test_a_folder_that_may_not_be_looked_at_is_refused_with_a_sentence(
     monkeypatch.setattr(Path, "exists", forbidden)
     with pytest.raises(ClickHouseDsnError, match="can't be looked at: Permission denied"):
         need_database(ClickHouseSettings(dsn=f"chdb://{tmp_path}/db"))
+
+
+@pytest.mark.parametrize("name", ["my-db", "a/b", "x y", "1st", "d`", "x;DROP"])
+def test_a_database_of_a_name_that_queries_can_not_spell_is_refused(name: str) -> None:
+    asked = ClickHouseSettings(dsn=f"clickhouse://reader:hidden@db:8123/{name}")
+    for refuse in (database_of, connect):
+        with pytest.raises(ClickHouseDsnError, match="expected letters, digits and underscores") as caught:
+            refuse(asked)
+        assert "hidden" not in str(caught.value)
+
+
+def test_a_port_that_is_none_is_refused_with_a_sentence() -> None:
+    for dsn in ("clickhouse://db:port/x", "clickhouse://db:99999/x"):
+        with pytest.raises(ClickHouseDsnError, match=r"clickhouse://db:.*: [Pp]ort"):
+            connect(ClickHouseSettings(dsn=dsn))
+
+
+@pytest.mark.parametrize("what", ["password_file", "ca"])
+def test_a_file_that_can_not_be_read_is_refused_with_a_sentence(tmp_path: Path, what: str) -> None:
+    asked = {"dsn": "clickhouses://db:8443/x", what: str(tmp_path / "none")}
+    with pytest.raises(ClickHouseDsnError, match=rf"clickhouse\.{what}: .*none can't be read: No such file"):
+        connect(ClickHouseSettings(**asked))
