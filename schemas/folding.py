@@ -6,7 +6,8 @@ A state pickles, and folding may go on from the pickle on another machine with t
 
 Events of one key arrive in a total order that does not depend on the order of arrival: by ``t_us``, then topic,
 producer, boot and sequence number. After all observations with ``t_us`` <= a whole second comes ``TimeReached`` of that
-second, exactly once per second, also when nothing was observed: silence is noticed through it.
+second, exactly once per second, also when nothing was observed: silence is noticed through it. Of a gap of more than a
+month, which only a wrong clock makes, it comes for the last hour.
 
 What comes too late is left out, except a map or the like (``Topic.lasting``): it counts from the next second on, its
 ``t_us`` moved to that second's beginning. So ``t_us`` never lies before the last ``TimeReached``, and an emission that

@@ -4,7 +4,8 @@ Arrivals wait in buckets of one second of event time. When time has come far eno
 buckets are released, each sorted by (t_us, topic, producer, boot, seq). What arrives for a released second is late:
 counted, left out, never reopening a window.
 
-A key begins with its oldest waiting second, at most ``CATCH_UP_US`` back; what is older is late.
+A key begins with its oldest waiting second, at most ``CATCH_UP_US`` back; what is older is late. Of a gap of more than
+``LONGEST_US`` it is given as much: a clock that had begun in 1970 would be billions of seconds.
 
 Maps and the like (``lasting`` topics) hold until they are replaced. One that comes late is not left out but counts
 from the next second on, before everything else of that second, and says so: its ``t_us`` is moved to that second's
@@ -47,6 +48,9 @@ CATCH_UP_US = 3600 * SECOND_US
 
 FAR_US = 3600 * SECOND_US
 """What is further ahead of the time that has come never has its turn."""
+
+LONGEST_US = 31 * 86_400 * SECOND_US
+"""No outage is longer: it is a clock that was wrong before, and the seconds in between were never there."""
 
 Admission = Literal["new", "duplicate", "late"]
 
@@ -161,11 +165,21 @@ class Sequencer:
             if first is None:
                 return
             self.released_us, self.resting = first - SECOND_US, False
-        for second in range(self.released_us + SECOND_US, until_us + 1, SECOND_US):
+        second = self._next(self.released_us, until_us)
+        while second <= until_us:
             yield from self._hand_out(second)
             yield TimeReached(second, self._take_strays())
             if second % FORGET_EVERY_US == 0:
                 self._forget(second - SEEN_US)
+            second = self._next(second, until_us)
+
+    def _next(self, before: int, until_us: int) -> int:
+        """The second to hand out after ``before``: the next one, or after a gap beyond all bounds a later one."""
+        second = before + SECOND_US
+        if until_us - second <= LONGEST_US:
+            return second
+        comes = min((each for each in self.waiting if each >= second), default=until_us)
+        return second if comes - second <= LONGEST_US else comes - CATCH_UP_US
 
     def _pardon(self, missed_us: int) -> None:
         """Ticks were missing for so long: what seemed to come before its time by less than that did not."""

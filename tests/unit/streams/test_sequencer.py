@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import msgspec
 import pytest
 
@@ -219,3 +221,22 @@ def test_who_seemed_early_while_no_tick_came_was_not(seconds: int, early: list[i
     sequencer.admit("device-events", device_event(seconds, 2))  # the next tick comes after half a minute
     (first, *_) = [event.strays for event in sequencer.release(at(34), at(40)) if isinstance(event, TimeReached)]
     assert [each.lead_us for each in first] == early
+
+
+def test_a_gap_of_decades_is_not_counted_second_by_second() -> None:
+    """A machine whose clock had begun in 1970 comes first in a recording, and the others fifty years later."""
+    sequencer = admitted(device_event(1.5, seq=1), device_event(12, seq=9))
+    assert release(sequencer, 10)[-1] == "T10"
+    years_s = 55 * 365 * 86_400
+    assert sequencer.admit(TOPIC, device_event(years_s, seq=2)) == "new"
+    events = list(islice(sequencer.release(at(years_s + 2)), 10_000))
+    assert names(events[:3]) == ["T11", "a9", "T12"]
+    assert len(events) == CATCH_UP_US // SECOND_US + 7
+    assert names(events[-4:]) == ["a2", *(f"T{years_s + later}" for later in (0, 1, 2))]
+    assert release(sequencer, years_s + 3) == [f"T{years_s + 3}"]
+
+
+def test_a_gap_of_days_is() -> None:
+    sequencer = admitted(device_event(1.5, seq=1))
+    release(sequencer, 10)
+    assert sum(1 for _ in sequencer.release(at(3 * 86_400))) == 3 * 86_400 - 10
