@@ -1,15 +1,18 @@
 """How does Prometheus get at the metrics of a part? A thread answers ``GET /metrics``, one request at a time.
 
 Made for one scraper in a network that is trusted with numbers: no TLS, no names, nothing is changed by a request. A
-client that is silent for ``PATIENCE_S`` or sends more than ``MOST_BYTES`` before its empty line is cut off. Written on
-plain sockets because the agent must stay small: ``http.server`` would add two megabytes. Values are read when asked.
+client that has not asked within ``PATIENCE_S`` or sends more than ``MOST_BYTES`` before its empty line is cut off.
+Written on plain sockets because the agent must stay small: ``http.server`` would add two megabytes. Values are read
+when asked; a reading that fails is an answer of 503, and the next one may succeed.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -20,6 +23,9 @@ log = logging.getLogger(__name__)
 PATIENCE_S = 5.0
 MOST_BYTES = 8192
 TRIES = 5
+AGAIN_S = 0.5
+PASSING = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED, errno.EPROTO))
+"""Why a connection can't be taken now, but later."""
 
 Readings = Callable[[], Iterable[Reading]]
 
@@ -58,20 +64,29 @@ def _serve(server: socket.socket, read: Readings) -> None:
     while True:
         try:
             client, _ = server.accept()
-        except OSError:
-            return  # closed: the part ends
+        except OSError as error:
+            if error.errno not in PASSING:
+                return  # closed: the part ends
+            time.sleep(AGAIN_S)
+            continue
         with client:
             try:
-                client.settimeout(PATIENCE_S)
                 client.sendall(answer(_request(client), read))
             except OSError:
                 continue  # a client that went away
 
 
 def _request(client: socket.socket) -> bytes:
-    """The first line of a request, when its headers are there."""
-    got = b""
+    """The first line of a request, when its headers are there.
+
+    Raises:
+        OSError: they did not come in time.
+    """
+    got, ends_s = b"", time.monotonic() + PATIENCE_S
+    client.settimeout(PATIENCE_S)
     while b"\r\n\r\n" not in got and len(got) < MOST_BYTES:
+        if time.monotonic() > ends_s:
+            raise TimeoutError
         more = client.recv(MOST_BYTES)
         if not more:
             break
@@ -101,6 +116,9 @@ def _page(read: Readings) -> bytes | None:
             return exposition(read()).encode()
         except RuntimeError as error:  # a dictionary changed its size
             log.debug("read again: %s", error)
+        except Exception:  # a bug of one value must not end the metrics of the part
+            log.exception("the metrics can't be read")
+            break
     return None
 
 

@@ -99,6 +99,8 @@ def contradictions_of_alerts(alerts: AlertSettings) -> Iterator[tuple[str, str]]
     """What the types can't express: (field, what is wrong with it). No URL is repeated: it may hold a secret."""
     for webhook in alerts.webhooks:
         yield from _wrong_url("webhooks", webhook)
+    if len(set(alerts.webhooks)) < len(alerts.webhooks):
+        yield "alerts.webhooks", "A URL is listed twice"
     for name, url in (("proxy", alerts.proxy), ("link", alerts.link)):
         if url is not None:
             yield from _wrong_url(name, url)
