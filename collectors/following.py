@@ -81,6 +81,7 @@ class Follower:
         self._config = config
         self._consumer: Any = None
         self._bad = 0
+        self._denied: set[str] = set()
 
     def read(self) -> Iterator[Value]:
         """What is new."""
@@ -111,10 +112,13 @@ class Follower:
         return [spot(self.prefix + topic, number, offset) for number in range(MOST_PARTITIONS)]
 
     def _understood(self, message: Any) -> Value | None:
-        raw, key = message.value(), message.key()
-        if message.error() is not None or raw is None or key is None:
+        topic, raw, key = (message.topic() or "").removeprefix(self.prefix), message.value(), message.key()
+        if message.error() is not None:
+            self._complain(topic, message.error())
             return None
-        topic, key = message.topic().removeprefix(self.prefix), key.decode(errors="replace")
+        if raw is None or key is None:
+            return None
+        key = key.decode(errors="replace")
         if not self.interests.covers(topic, key, raw):
             return None
         try:
@@ -124,6 +128,12 @@ class Follower:
             if self._bad == 1:
                 log.warning("a record is left out, and others like it: %s", error)
             return None
+
+    def _complain(self, topic: str, error: Any) -> None:
+        """Says once that a topic is denied; other errors pass, or are of partitions that there are not."""
+        if error.code() == self._kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED and topic not in self._denied:
+            self._denied.add(topic)
+            log.warning("%s can't be read, the agent goes on without it: %s", topic, error.str())
 
 
 _QUIET = logging.getLogger(f"{__name__}.librdkafka")
