@@ -25,6 +25,7 @@ from schemas.truth import Truth
 from skeletonhunter.recordings.archive import is_archive, unpack
 from skeletonhunter.recordings.files import COMPRESSED, Budget, Limits, read_lines, read_whole
 from skeletonhunter.recordings.manifest import MANIFEST, TRUTH, Manifest, RecordingError, parse_manifest
+from streams.records import LATEST_US
 
 SUFFIXES = (".ndjson", f".ndjson{COMPRESSED}")
 
@@ -160,7 +161,7 @@ def parse_line(text: bytes, place: str, number: int) -> tuple[str | None, int, b
         if broken is None:
             raise RecordingError(f"{place}:{number}: {error}, expected a line {{key, arrival_us, value}}") from error
         return _broken_key(broken[1]), int(broken[2]), broken[3].removesuffix(b"}")
-    if wire.arrival_us < 0:
+    if not 0 <= wire.arrival_us <= LATEST_US:
         raise RecordingError(f"{place}:{number}: arrival_us is {wire.arrival_us}, expected microseconds since 1970")
     return wire.key, wire.arrival_us, bytes(wire.value)
 

@@ -26,7 +26,7 @@ LINES = st.lists(
     st.tuples(
         st.sampled_from(["probe-results", "agent-health", "rnic-bursts"]),
         st.text(min_size=1, max_size=5),
-        st.integers(0, 2**53),
+        st.integers(0, 2**53 - 1),
         JSON,
     ),
     max_size=30,

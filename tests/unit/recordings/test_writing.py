@@ -10,6 +10,7 @@ from skeletonhunter.cli.record import _cut
 from skeletonhunter.recordings.anonymising import Anonymity
 from skeletonhunter.recordings.cut import Cut, cut_recording
 from skeletonhunter.recordings.manifest import RecordingError
+from skeletonhunter.recordings.reader import Recording
 from skeletonhunter.recordings.writer import TOGETHER, RecordingWriter, about
 from skeletonhunter.settings import KafkaSettings, Settings
 
@@ -62,3 +63,15 @@ def test_what_stands_where_a_cut_is_to_wait_for_other_names_stays(tmp_path: Path
     with pytest.raises(RecordingError, match=r"rec\.named: is not empty"):
         _cut(Settings(), Cut((), 1), tmp_path / "rec", Anonymity(b"k" * 32), lambda _: None)
     assert mine.exists()
+
+
+@pytest.mark.parametrize("arrival_us", [2**53, 2**64, 10**30])
+def test_an_arrival_that_no_clock_has_is_refused_with_its_line(tmp_path: Path, arrival_us: int) -> None:
+    with RecordingWriter(tmp_path / "rec", compress=False) as writer:
+        writer.write("agent-health", "k", arrival_us, {})
+        writer.finish(ABOUT)
+    with (
+        pytest.raises(RecordingError, match=r"agent-health\.ndjson:1: arrival_us is \d+, expected microseconds since"),
+        Recording(tmp_path / "rec") as recording,
+    ):
+        list(recording.lines())
