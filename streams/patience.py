@@ -138,6 +138,8 @@ class Patience:
             return own_s
         newest_us = self._newest_us()
         gap_s = 0.0 if newest_us is None else min(own_s, (self._clocks().t_us - newest_us) / SECOND_US)
+        if gap_s < -AWAY_S:
+            log.warning("the newest tick is %.0f s ahead of this machine's clock: time stands still until then", -gap_s)
         self._since_s = self._clocks().mono_s - gap_s
         return gap_s
 

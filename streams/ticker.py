@@ -7,6 +7,9 @@ they measured meanwhile; a tick at once would make all of it late, and their sil
 time waits for them (``streams.patience``). Several leaders (workers with different stages) may tick at once;
 the first tick of a second counts.
 
+A leader whose clock is set back ticks what has been, which no stage takes for new: time stands still until the clock
+has caught up, and the leader says so.
+
 Edge case: the embedded broker understates the ends (see tests/integration), so there the last records of a topic count
 with a later tick; nor does it tell which tick is the newest, so a leader that has just begun does not see a gap there.
 Replays are not affected: their ticks come from their publisher, which knows what it wrote.
@@ -38,6 +41,8 @@ from streams.topology import Pipeline
 log = logging.getLogger(__name__)
 
 STEP_S = 0.25
+BACK_US = 2 * SECOND_US
+"""A clock that is set back by less holds nothing up that anybody would notice."""
 
 
 def clock_tick(t_us: int, ends: Mapping[Spot, int], partition: int, final: bool = False) -> Outgoing:
@@ -57,6 +62,26 @@ async def idle_s(work: Coroutine[object, object, None]) -> float:
     return (steps - 1) * STEP_S
 
 
+class Course:
+    """Follows the clock that ticks are made by. Ticks of a time that has been are ignored by all stages; it is said."""
+
+    def __init__(self) -> None:
+        self._newest_us = 0
+        self._stands = False
+
+    def follow(self, t_us: int) -> None:
+        """The clock shows ``t_us``."""
+        behind_us = self._newest_us - t_us
+        if behind_us > BACK_US and not self._stands:
+            self._stands = True
+            words = "this machine's clock was set back: time stands still until it shows again what it showed, in %d s"
+            log.warning(words, behind_us // SECOND_US)
+        elif behind_us < 0 and self._stands:
+            self._stands = False
+            log.warning("time goes on")
+        self._newest_us = max(self._newest_us, t_us)
+
+
 def add_ticker(app: faust.App, pipeline: Pipeline, setup: WorkerSetup) -> Patience:
     """Lets the leader among the app's workers tick; returns what tells how long time waited."""
     admin = TopicAdmin(",".join(setup.brokers), setup.prefix, setup.librdkafka)
@@ -72,8 +97,11 @@ def add_ticker(app: faust.App, pipeline: Pipeline, setup: WorkerSetup) -> Patien
         for partition in range(setup.partitions):
             await (await outbox.send(clock_tick(t_us, ends, partition)))
 
+    course = Course()
+
     async def tick() -> None:
         t_us = time.time_ns() // 1000 // SECOND_US * SECOND_US
+        course.follow(t_us)
         try:
             if not await asyncio.to_thread(patience.is_over):
                 return

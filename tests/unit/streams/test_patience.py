@@ -204,3 +204,14 @@ def test_heartbeats_that_can_be_read_a_little_later_are_waited_for() -> None:
         assert not site.turn(leader)
     site.agent_lags_s = 0.0
     assert site.turns_until_a_tick(leader) <= CALM_S + 2.0
+
+
+def test_a_leader_that_begins_behind_the_newest_tick_says_that_time_stands_still(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The one before it had a clock that was an hour ahead: what is ticked counts for nothing for an hour."""
+    site = Site(ticked=1000.0 + 3600.0)
+    leader = site.leader()
+    for _ in range(3):
+        assert site.turn(leader)
+    assert caplog.messages == ["the newest tick is 3599 s ahead of this machine's clock: time stands still until then"]

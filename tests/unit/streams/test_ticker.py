@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from streams.ticker import STEP_S, idle_s
+from schemas.instants import SECOND_US
+from streams.ticker import STEP_S, Course, idle_s
 
 
 def test_waiting_counts() -> None:
@@ -30,3 +31,14 @@ def test_what_fails_is_told() -> None:
 
     with pytest.raises(ConnectionError):
         asyncio.run(idle_s(fails()))
+
+
+def test_a_clock_that_is_set_back_says_that_time_stands_still(caplog: pytest.LogCaptureFixture) -> None:
+    course = Course()
+    for second in (100, 101, 103, 102, 50, 51, 102, 104, 105, 10):
+        course.follow(second * SECOND_US)
+    assert caplog.messages == [
+        "this machine's clock was set back: time stands still until it shows again what it showed, in 53 s",
+        "time goes on",
+        "this machine's clock was set back: time stands still until it shows again what it showed, in 95 s",
+    ]
