@@ -3,17 +3,20 @@
 0.05; k of n above it speak for a change with n KL(k/n || 0.05) nats (Bernoulli). It counts as deep only if the
 typical depth grew as well (median of the upper half at least ``TIMES`` the 95th percentile before): a spike is not
 congestion. A queue that is deeper than others are when they mark packets, and marks none, has no congestion control
-(``unmarked``). Depths in bytes, instants by the switch's clock. Memory: 16 bytes a sample for ``keep_us``.
+(``unmarked``). Depths in bytes, instants by the switch's clock. Memory: 16 bytes a sample and 8 a message for
+``keep_us``.
 """
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf, log
 
 import numpy as np
 
+from localization.arrays import Flags, Ints
 from schemas.instants import SECOND_US
 from schemas.telemetry import QueueColumns, SwitchQueues
 
@@ -33,6 +36,8 @@ MARKING_BYTES = 500_000
 MARKING_SLACK = 1.5
 COUNTERS = ("ecn_marked", "dropped", "pfc_rx", "pfc_tx", "crc_errors")
 NO_COUNTERS = (None,) * len(COUNTERS)
+NOT_READ, DEEPEST = -1, 2**63 - 1
+Counts = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,43 +75,63 @@ class QueueTest:
         return self.deep and self.marked == 0 and self.unmarked >= LEAST_UNMARKED
 
 
+def _integers() -> array[int]:
+    return array("q")
+
+
 @dataclass(slots=True)
 class Series:
-    """Samples of one queue; ``counters``: (instant, values in the order of ``COUNTERS``) once a message."""
+    """Samples of one queue, columns of length n: instants, and depths in bytes, ``NOT_READ`` where it was null.
 
-    t_us: list[int] = field(default_factory=list)
-    depth: list[int | None] = field(default_factory=list)
-    counters: list[tuple[int, tuple[int | None, ...]]] = field(default_factory=list)
+    ``told_us``: when the counters were last read, once a message; ``counters``: from which message on they had which
+    values, in the order of ``COUNTERS``: most never change.
+    """
+
+    t_us: array[int] = field(default_factory=_integers)
+    depth: array[int] = field(default_factory=_integers)
+    told_us: array[int] = field(default_factory=_integers)
+    counters: list[tuple[int, Counts]] = field(default_factory=list)
 
     def add(self, column: QueueColumns) -> None:
         """Appends a message's samples."""
-        self.t_us += column.t_us
-        self.depth += column.depth_bytes
-        values = (column.ecn_marked, column.dropped, column.pfc_rx, column.pfc_tx, column.crc_errors)
-        if values != NO_COUNTERS and column.t_us:
-            self.counters.append((column.t_us[-1], tuple([each[-1] if each else None for each in values])))
+        self.t_us.extend(column.t_us)
+        try:
+            self.depth.extend(column.depth_bytes)  # type: ignore[arg-type]  # nearly always all are integers
+        except (TypeError, OverflowError):
+            del self.depth[len(self.t_us) - len(column.t_us) :]
+            self.depth.extend([NOT_READ if each is None else min(each, DEEPEST) for each in column.depth_bytes])
+        columns = (column.ecn_marked, column.dropped, column.pfc_rx, column.pfc_tx, column.crc_errors)
+        if columns != NO_COUNTERS and column.t_us:
+            values = tuple([each[-1] if each else None for each in columns])
+            if not self.counters or self.counters[-1][1] != values:
+                self.counters.append((len(self.told_us), values))
+            self.told_us.append(column.t_us[-1])
 
     def trim(self, before_us: int) -> None:
         """Drops what is older; called now and then."""
-        kept = [at for at, t_us in enumerate(self.t_us) if t_us >= before_us]
-        self.t_us = [self.t_us[at] for at in kept]
-        self.depth = [self.depth[at] for at in kept]
-        self.counters = [entry for entry in self.counters if entry[0] >= before_us]
+        t_us = np.array(self.t_us, np.int64)
+        kept = t_us >= before_us
+        self.t_us, self.depth = _only(t_us, kept), _only(np.array(self.depth, np.int64), kept)
+        told_us = np.array(self.told_us, np.int64)
+        kept = told_us >= before_us
+        self.told_us, places = _only(told_us, kept), [0, *np.cumsum(kept).tolist()]
+        ends = [places[at] for at, _ in self.counters[1:]] + [places[-1]]
+        runs = [(places[at], values) for at, values in self.counters]
+        self.counters = [run for run, end in zip(runs, ends, strict=False) if run[0] < end]
 
-    def depths(self, start_us: int, end_us: int) -> list[int]:
+    def depths(self, start_us: int, end_us: int) -> Ints:
         """Depths sampled in (start, end]."""
-        return [
-            depth
-            for t_us, depth in zip(self.t_us, self.depth, strict=True)
-            if start_us < t_us <= end_us and depth is not None
-        ]
+        t_us, depth = np.array(self.t_us, np.int64), np.array(self.depth, np.int64)
+        inside: Ints = depth[(t_us > start_us) & (t_us <= end_us) & (depth != NOT_READ)]
+        return inside
 
     def grown(self, start_us: int, end_us: int) -> dict[str, int]:
         """Counters that grew in (start, end]; a decrease is a reset and says nothing."""
         grown: dict[str, int] = {}
-        inside = [entry for entry in self.counters if start_us < entry[0] <= end_us]
-        for earlier, later in pairwise(inside):
-            for name, old, new in zip(COUNTERS, earlier[1], later[1], strict=True):
+        for (_, earlier), (_, later) in pairwise(self._counts(start_us, end_us)):
+            if earlier is later:
+                continue
+            for name, old, new in zip(COUNTERS, earlier, later, strict=True):
                 if old is not None and new is not None and new > old:
                     grown[name] = grown.get(name, 0) + new - old
         return grown
@@ -114,15 +139,25 @@ class Series:
     def marking(self, start_us: int, end_us: int, least_bytes: float) -> tuple[int, int]:
         """Intervals of (start, end] that were at least that deep and brought no mark, and those that brought marks."""
         unmarked = marked = 0
-        inside = [entry for entry in self.counters if start_us < entry[0] <= end_us]
-        for earlier, later in pairwise(inside):
-            old, new = earlier[1][0], later[1][0]
+        for (begin_us, earlier), (until_us, later) in pairwise(self._counts(start_us, end_us)):
+            old, new = earlier[0], later[0]
             if old is None or new is None or new < old:
                 continue
             marked += new > old
-            depths = self.depths(earlier[0], later[0]) if new == old else []
-            unmarked += bool(depths) and max(depths) >= least_bytes
+            if new == old:
+                unmarked += bool((self.depths(begin_us, until_us) >= least_bytes).any())
         return unmarked, marked
+
+    def _counts(self, start_us: int, end_us: int) -> list[tuple[int, Counts]]:
+        """Values of the counters that were told in (start, end], each with its instant."""
+        told_us, starts = np.array(self.told_us, np.int64), [at for at, _ in self.counters]
+        inside = np.flatnonzero((told_us > start_us) & (told_us <= end_us))
+        runs = (np.searchsorted(starts, inside, "right") - 1).tolist()
+        return [(t_us, self.counters[run][1]) for t_us, run in zip(told_us[inside].tolist(), runs, strict=True)]
+
+
+def _only(column: Ints, kept: Flags) -> array[int]:
+    return array("q", column[kept].tobytes())
 
 
 @dataclass(slots=True)
@@ -141,12 +176,16 @@ class QueueStore:
     def take(self, value: SwitchQueues) -> None:
         """Notes a message."""
         for column in value.ports:
-            queues = self.ports.setdefault(f"{value.switch}/{column.port}", {})
-            queues.setdefault(str(column.queue), Series()).add(column)
+            queues, name = self.ports.setdefault(f"{value.switch}/{column.port}", {}), str(column.queue)
+            if name not in queues:
+                queues[name] = Series()
+            queues[name].add(column)
             self._see_marks(column)
 
     def _see_marks(self, column: QueueColumns) -> None:
         """Learns how deep a queue of this fabric is when it marks packets."""
+        if not column.ecn_marked or column.ecn_marked[0] == column.ecn_marked[-1] is not None:
+            return  # nearly all
         marks = [value for value in column.ecn_marked or () if value is not None]
         depths = [depth for depth in column.depth_bytes if depth is not None]
         if len(marks) > 1 and marks[-1] > marks[0] and depths:
@@ -214,7 +253,7 @@ def _compare(
     if len(depths) < LEAST_DURING or before.samples < LEAST_SAMPLES:
         return None
     median, upper = np.quantile(depths, [0.5, 0.75]).tolist()
-    above = sum(depth > before.upper for depth in depths) / len(depths)
+    above = int(np.count_nonzero(depths > before.upper)) / len(depths)
     nats = len(depths) * _divergence(above, TAIL) if above > TAIL else 0.0
     deep = nats >= LEAST_NATS and upper >= max(TIMES * before.upper, LEAST_BYTES)
     marking = series.marking(*span, marking_bytes) if deep else (0, 0)

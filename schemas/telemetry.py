@@ -83,6 +83,13 @@ class QueueColumns(Value, frozen=True, kw_only=True):
     crc_errors: NullableColumn | None = None
 
     def __post_init__(self) -> None:
+        length = len(self.t_us)
+        counters = (self.ecn_marked, self.pfc_rx, self.pfc_tx, self.dropped, self.crc_errors)
+        for column in (self.depth_bytes, self.received_us, *counters):  # runs per queue: kept cheap
+            if column is not None and len(column) != length:
+                self._refuse_lengths()
+
+    def _refuse_lengths(self) -> None:
         same_lengths(
             t_us=self.t_us,
             depth_bytes=self.depth_bytes,

@@ -12,12 +12,24 @@ from hypothesis import strategies as st
 from schemas import quick
 from schemas.codec import BadRecord, convert
 from schemas.envelope import Value
+from schemas.topics import topic as schema_of
 
 EXAMPLES = Path(__file__).parents[2] / "schemas/examples"
-TOPICS = ("pair-windows", "probe-results")
+TOPICS = ("agent-health", "flow-tables", "pair-windows", "probe-results", "rnic-bursts", "switch-queues")
 EACH = [(topic, path) for topic in TOPICS for path in sorted((EXAMPLES / topic).glob("*.json"))]
 MESSAGES = [(topic, orjson.dumps(orjson.loads(path.read_bytes())["value"])) for topic, path in EACH]
-ODD = (b"1e999", b"18446744073709551616", b"-9223372036854775809", b"1.0", b"1e2", b"NaN", b'"\\u0041"', b"null", b"[]")
+ODD = (
+    b"1e999",
+    b"18446744073709551616",
+    b"9223372036854775808",
+    b"-9223372036854775809",
+    b"1.0",
+    b"1e2",
+    b"NaN",
+    b'"\\u0041"',
+    b"null",
+    b"[]",
+)
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
 
 
@@ -25,7 +37,7 @@ def plain(topic: str, raw: bytes) -> Value | None:
     """As the codec reads what is not read in one pass; None = it is refused."""
     try:
         wire = orjson.loads(raw)
-        key = wire.get("fabric" if topic == "pair-windows" else "job") if isinstance(wire, dict) else None
+        key = wire.get(schema_of(topic).key) if isinstance(wire, dict) else None
         return convert(topic, key, wire, 2**53)
     except (BadRecord, orjson.JSONDecodeError):
         return None
@@ -52,8 +64,13 @@ def test_a_message_with_another_number_is_read_the_same_or_left_to_the_plain_way
     same(topic, raw[: number.start()] + other + raw[number.end() :])
 
 
+def is_ordinary(topic: str, raw: bytes) -> bool:
+    """Of the newest version, without what the parsers see differently."""
+    return orjson.loads(raw)["v"] == schema_of(topic).newest and raw.isascii() and b"\\" not in raw
+
+
 def test_ordinary_messages_are_read_in_one_pass() -> None:
-    good = [(topic, raw) for topic, raw in MESSAGES if plain(topic, raw) is not None]
+    good = [(topic, raw) for topic, raw in MESSAGES if plain(topic, raw) is not None and is_ordinary(topic, raw)]
     assert {topic for topic, _ in good} == set(TOPICS)
     assert all(quick.read(topic, raw) == plain(topic, raw) for topic, raw in good)
 
