@@ -36,17 +36,17 @@ def mute_absent(book: CaseBook, store: EvidenceStore, t_us: int) -> dict[str, Ab
     if not silent:
         return {}
     members: dict[str, list[str]] = {agent: [] for agent in sorted(silent)}
-    for endpoint in store.sources.known:
+    for endpoint in store.sources:
         agent = store.agent_of(endpoint)
         if agent in members:
             members[agent].append(endpoint)
     found = {}
     for agent, endpoints in members.items():
-        last_us = max(store.sources.known[endpoint].last_us for endpoint in endpoints)
+        last_us = max(store.sources[endpoint].last_us for endpoint in endpoints)
         gone = all(store.sources.is_silent(endpoint, t_us) for endpoint in endpoints)
         present = [endpoint for endpoint in endpoints if endpoint in store.topology.endpoints]
         if gone and present and not store.producers.heard(agent, last_us) and not have_exited(store, present):
-            since_us = min(store.sources.known[endpoint].last_us for endpoint in endpoints) - EDGE_US
+            since_us = min(store.sources[endpoint].last_us for endpoint in endpoints) - EDGE_US
             found[agent] = Absence(frozenset(endpoints), since_us)
             store.watch.mute(endpoints, since_us, t_us + MUTED_US)
     return found

@@ -27,12 +27,16 @@ Chances = dict[Suspect, float]
 PRIOR_ROUTES = 5.0
 MOST_ASKED = 128
 UNKNOWN = -1
-AT_ONCE = 20_000
+AT_ONCE = 100_000
 ELSEWHERE = -2
 
 
 def _ints() -> Ints:
     return np.zeros(0, np.int64)
+
+
+def _ints_of(numbers: list[int]) -> Ints:
+    return np.array(numbers, np.int64)
 
 
 class Spot(NamedTuple):
@@ -143,7 +147,41 @@ class Echoes:
         self._put_back(topology, table, new.tolist())
 
     def _places(self, topology: Topology, routes: Sequence[Route]) -> Ints:
-        return np.array([self._ends(topology, route) for route in routes], np.int64).reshape(-1, 3)
+        """Numbers of routes' pairs of leaves and of their replies' first and last links; unknown without a map."""
+        found, names = np.full((len(routes), 3), UNKNOWN), dict[str, int]()
+        near = _ints_of([names.setdefault(src, len(names)) for src, _, _, _ in routes])
+        far = _ints_of([names.setdefault(dst, len(names)) for _, dst, _, _ in routes])
+        spots = [self._spot(topology, endpoint) for endpoint in names]
+        placed, several, linked = (
+            np.array([bool(getattr(spot, name)) for spot in spots], np.bool_) for name in ("node", "several", "link")
+        )
+        spread = placed[near] & placed[far] & (several[near] | several[far])
+        plain = placed[near] & placed[far] & linked[near] & linked[far] & ~spread
+        leaves, nodes = [spot.leaf for spot in spots], [spot.node or "" for spot in spots]
+        for some, stops in ((spread, nodes), (plain, leaves)):
+            found[some, 0] = self._pairs(topology, stops, far[some], near[some])
+        first, last = self._links(spots)
+        found[plain, 1], found[plain, 2] = first[far[plain]], last[near[plain]]
+        return found
+
+    def _pairs(self, topology: Topology, stops: list[str], start: Ints, target: Ints) -> Ints:
+        """Numbers of pairs of stops, given by their places in a list."""
+        names: dict[str, int] = {}
+        stop = _ints_of([names.setdefault(name, len(names)) for name in stops])
+        keys, own = np.unique(stop[start] * len(names) + stop[target], return_inverse=True)
+        listed = list(names)
+        pairs = [(listed[key // len(names)], listed[key % len(names)]) for key in keys.tolist()]
+        return _ints_of([self._between(topology, *pair) for pair in pairs])[own]
+
+    def _links(self, spots: list[Spot]) -> tuple[Ints, Ints]:
+        """Numbers of the access links of endpoints, as replies cross them first and last."""
+        first = [Suspect("direction", spot.link, spot.node or "") if spot.link else None for spot in spots]
+        last = [Suspect("direction", spot.link, spot.leaf) if spot.link else None for spot in spots]
+        return self._numbers(first), self._numbers(last)
+
+    def _numbers(self, links: list[Suspect | None]) -> Ints:
+        known = self.ends
+        return _ints_of([UNKNOWN if link is None else known.setdefault(link, len(known)) for link in links])
 
     def _put(self, routes: Ints, placed: Ints) -> None:
         self.leaves[routes], self.first[routes], self.last[routes] = placed.T
@@ -165,28 +203,12 @@ class Echoes:
             found = self.spots[endpoint] = Spot(node, several, cable.link if cable else None, leaf or "")
         return found
 
-    def _ends(self, topology: Topology, route: Route) -> tuple[int, int, int]:
-        """Numbers of a route's pair of leaves and of its replies' first and last link; unknown without a map."""
-        near, far = self._spot(topology, route[0]), self._spot(topology, route[1])
-        if near.node is None or far.node is None:
-            return UNKNOWN, UNKNOWN, UNKNOWN
-        if near.several or far.several:
-            return self._between(topology, far.node, near.node), UNKNOWN, UNKNOWN
-        if near.link is None or far.link is None:
-            return UNKNOWN, UNKNOWN, UNKNOWN
-        number = self._between(topology, far.leaf, near.leaf)
-        first, last = Suspect("direction", far.link, far.node), Suspect("direction", near.link, near.leaf)
-        return number, self._number(first), self._number(last)
-
     def _between(self, topology: Topology, start: str, target: str) -> int:
         """The number of a pair of nodes between which replies are spread."""
         number = self.pairs.setdefault((start, target), len(self.pairs))
         if number == len(self.between):
             self.between.append(self._spread(topology, start, target))
         return number
-
-    def _number(self, end: Suspect) -> int:
-        return self.ends.setdefault(end, len(self.ends))
 
     def weigh(self, suffering: float, expected: float) -> None:
         """Learns ``share`` from routes that only replies lead over faults: how many suffer, and how many should."""

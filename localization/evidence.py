@@ -14,8 +14,9 @@ from localization.clocks import ClockWatch
 from localization.flows import FlowStore
 from localization.history import HopBackground, TrainWindow
 from localization.parameters import LocalizationParameters
-from localization.producers import FORGET_US, Producers, Sources
+from localization.producers import FORGET_US, Producers
 from localization.queues import QueueStore
+from localization.sources import Sources
 from localization.topology import Topology
 from localization.watch import FabricWatch
 from schemas.diagnosis import PairWindows
@@ -44,7 +45,10 @@ class Admission(NamedTuple):
 
 @dataclass(slots=True)
 class EvidenceStore:
-    """Evidence of one fabric. ``seen_topics``: topics that brought anything; ``bad_clocks``: why, by producer id."""
+    """Evidence of one fabric. ``seen_topics``: topics that brought anything; ``bad_clocks``: why, by producer id.
+
+    ``probing``: endpoints that probe in the open second although no train that is kept says so.
+    """
 
     fabric: str
     parameters: LocalizationParameters
@@ -70,7 +74,6 @@ class EvidenceStore:
             return
         if isinstance(value, PairWindows):
             self.watch.take(value)
-            self.probing.update(value.src)
         elif isinstance(value, SwitchQueues):
             self.queues.take(value)
         elif isinstance(value, FlowTables):
@@ -113,9 +116,10 @@ class EvidenceStore:
     def close_second(self, t_us: int, strays: tuple[Stray, ...] = ()) -> bool:
         """Ends a second; whether a fault of the fabric is over with it. ``strays``: who came outside its time."""
         self.clock_watch.stray(strays, t_us)
-        self.sources.hear(self.probing, t_us)
-        self.probing = set()
         ended = self.watch.close_second(t_us)
+        heard, self.watch.probers = self.watch.probers, []
+        self.sources.hear(self.probing.union(heard) if self.probing else heard, t_us)
+        self.probing = set()
         self.queues.trim(t_us)
         self.clock_watch.trim(t_us)
         if t_us % TRIM_US == 0:

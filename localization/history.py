@@ -99,8 +99,8 @@ def acquittal_of(second: Second, table: RouteTable) -> Acquittal:
 class Second:
     """Trains of one second, in the order of their routes.
 
-    ``against``: what its trains without a loss say, once it has been worked out; it follows from the rest, so a pickle
-    leaves it out.
+    ``against``: what its trains without a loss say, and ``hit``: which lost packets, once these have been worked out;
+    they follow from the rest, so a pickle leaves them out.
     """
 
     t_us: int
@@ -108,13 +108,20 @@ class Second:
     sent: Ints
     lost: Ints
     against: Acquittal | None = None
+    hit: Ints | None = None
 
     def __getstate__(self) -> tuple[int, Narrow, Narrow, Narrow]:
         return self.t_us, steps(self.route), narrow(self.sent), narrow(self.lost)
 
     def __setstate__(self, state: tuple[int, Narrow, Narrow, Narrow]) -> None:
         self.t_us, self.route, self.sent, self.lost = state[0], climbed(state[1]), wide(state[2]), wide(state[3])
-        self.against = None
+        self.against = self.hit = None
+
+    def lossy(self) -> Ints:
+        """Positions of the trains that lost packets, ascending."""
+        if self.hit is None:
+            self.hit = np.flatnonzero(self.lost > 0)
+        return self.hit
 
     def only(self, chosen: Flags | Ints) -> Second:
         """Some of its trains."""
@@ -208,24 +215,39 @@ class HopBackground:
             self.kept = HopLosses()
 
 
+def by_route(route: Ints, size: int) -> Ints:
+    """The order of trains by their routes, of ``size``. Nearly always there is one of each, and no need to sort."""
+    place = np.full(size, -1, np.int64)
+    place[route] = np.arange(len(route))
+    order = place[place >= 0]
+    return order if len(order) == len(route) else np.argsort(route, kind="stable")
+
+
 @dataclass(slots=True)
 class UsedRoutes:
-    """Which routes the window uses: kept until it changes, left out of a pickle."""
+    """Which routes the window uses: its seconds' routes when that was asked for last, and how many of its trains are on
+    each (``flown``). Only seconds that came or went since then are counted. Left out of a pickle.
+    """
 
     parts: list[Ints] = field(default_factory=list)
-    flags: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    flown: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __reduce__(self) -> tuple[type[UsedRoutes], tuple[()]]:
         return UsedRoutes, ()
 
     def of(self, parts: list[Ints], size: int) -> Flags:
         """By route number, for ``size`` routes."""
-        same = len(parts) == len(self.parts) and all(a is b for a, b in zip(parts, self.parts, strict=True))
-        if not same or len(self.flags) != size:
-            self.parts, self.flags = parts, np.zeros(size, np.bool_)
-            for part in parts:
-                self.flags[part] = True
-        return self.flags
+        before, now = ({id(part): part for part in each} for each in (self.parts, parts))
+        if before.keys().isdisjoint(now):
+            before, self.flown = {}, self.flown[:0]
+        flown = np.zeros(size, np.int64)
+        flown[: len(self.flown)] = self.flown
+        for part in [part for key, part in now.items() if key not in before]:
+            flown += np.bincount(part, minlength=size)
+        for part in [part for key, part in before.items() if key not in now]:
+            flown -= np.bincount(part, minlength=size)
+        self.parts, self.flown = parts, flown
+        return flown > 0
 
 
 @dataclass(slots=True)

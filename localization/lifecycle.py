@@ -82,8 +82,8 @@ def _was_monitor(case: Case, verdict: Verdict, store: EvidenceStore) -> bool:
     if verdict.kind not in SILENCES or case.opened is None or case.opened.kind in MONITOR_KINDS:
         return False
     agent = (verdict.component or "").removeprefix("agent:")
-    mine = [e for pair in case.pairs() for e in pair if store.agent_of(e) == agent and e in store.sources.known]
-    last_us = max((store.sources.known[endpoint].last_us for endpoint in mine), default=0)
+    mine = [e for pair in case.pairs() for e in pair if store.agent_of(e) == agent and e in store.sources]
+    last_us = max((store.sources[endpoint].last_us for endpoint in mine), default=0)
     return last_us <= case.onset_us + TOGETHER_US
 
 
@@ -136,7 +136,7 @@ def _in_doubt(case: Case, verdict: Verdict, store: EvidenceStore, lives_us: int)
     for endpoint in {endpoint for pair in case.pairs() for endpoint in pair}:
         listed = store.topology.endpoints.get(endpoint)
         own = {f"rnic:{listed.host}/{listed.rnic}", f"host:{listed.host}"} if listed else set()
-        source = store.sources.known.get(endpoint)
+        source = store.sources.get(endpoint)
         blamed = suspect_of(store.topology, component) in own
         if blamed and source is not None and source.last_us <= lives_us:
             return True
@@ -157,7 +157,7 @@ def rests_on_one_agent(case: Case, store: EvidenceStore, lives_us: int) -> bool:
         for endpoint in pair:
             ends.setdefault(store.agent_of(endpoint), set()).add(endpoint)
     for mine in ends.values():
-        known = [store.sources.known[endpoint] for endpoint in mine if endpoint in store.sources.known]
+        known = [store.sources[endpoint] for endpoint in mine if endpoint in store.sources]
         quiet = known and all(source.last_us <= lives_us for source in known)
         if quiet and sum(not mine.isdisjoint(pair) for pair in pairs) >= SHARE * len(pairs):
             return True

@@ -113,7 +113,7 @@ def echo_gain(sample: Sample, p: Floats, pick: Pick) -> Floats:
     An erratic one could explain any stray packet that way, so it has to take much of the trains that it hits, and each
     train of the route that lost nothing says no.
     """
-    echo, pairs = sample.echo(pick.suspect), int(sample.pair.max(initial=-1)) + 1
+    echo, pairs = sample.echo(pick.suspect), sample.index.pairs_in(sample.pair)
     if echo is None or (pick.erratic and pick.loss < HEAVY_HIT):
         return np.zeros(pairs)
     some = (sample.second >= pick.since) & (echo > 0.0)
@@ -169,7 +169,7 @@ def _fit(sample: Sample, p: Floats, suspect: int, since: int) -> Pick:
     lost, sent = sample.lost[on], sample.sent[on]
     said = sample.modes.say(lost, sent - lost, p[on])
     total = said.sum(axis=0) + sample.against[since:, suspect].sum(axis=0) + sample.modes.prior
-    pair, size = sample.pair[on], int(sample.pair.max(initial=-1)) + 1
+    pair, size = sample.pair[on], sample.index.pairs_in(sample.pair)
     pairs = int(np.count_nonzero(np.bincount(pair)))
     seconds = int(np.count_nonzero(np.bincount(sample.second[on])))
     before = _edge_gain(sample, p, suspect, since)
@@ -190,7 +190,7 @@ def _edge_gain(sample: Sample, p: Floats, suspect: int, since: int) -> Floats:
     edge = crossing(sample, suspect, since - EDGE_S, since)
     lost, sent = sample.lost[edge], sample.sent[edge]
     nats = misfit(lost, sent - lost, p[edge])
-    return np.asarray(np.bincount(sample.pair[edge], nats, int(sample.pair.max(initial=-1)) + 1), np.float64)
+    return np.asarray(np.bincount(sample.pair[edge], nats, sample.index.pairs_in(sample.pair)), np.float64)
 
 
 def fit_level(sample: Sample, picks: list[Pick], level: float) -> float:

@@ -62,14 +62,7 @@ class Usage:
 
     def total(self, suspect: int, without: int) -> tuple[int, int]:
         """Packets sent and lost on all routes over a suspect that do not cross another one, by their numbers."""
-        table = self.watch.routes
-        over, both = (table.index.crossing(table.members, number) for number in (suspect, without))
-        routes = np.setdiff1d(over, both, assume_unique=True)
-        trains = [(second, trains_of(second.route, routes)) for second in self.seconds]
-        return (
-            sum(int(second.sent[on].sum()) for second, on in trains),
-            sum(int(second.lost[on].sum()) for second, on in trains),
-        )
+        return self.watch.packets_on(self.seconds, suspect, without)
 
     def packets(self, suspects: list[int]) -> dict[int, tuple[int, int]]:
         """Packets sent and lost by route over any of some suspects, by their numbers."""

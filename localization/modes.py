@@ -113,6 +113,19 @@ def misfit(lost: Floats, survived: Floats, p: Floats) -> Floats:
     return np.asarray(np.minimum(lost * np.log(share / p) + kept, MOST_NATS))
 
 
+def most_more(lost: Floats, survived: Floats, p: tuple[Floats, Floats]) -> Floats:
+    """Nats by which lossy trains can at most say more for any hypothesis if another loss ``p`` is explained, never < 0.
+
+    ``p``: (before, now). What they say is the misfit of ``p`` less that of ``p`` and the hypothesis together. The first
+    is known. The second falls by no more than it would without a hypothesis, of lost packets (p rises, and less so on
+    top of a loss) and of those that survived (p falls) each by itself; and a misfit is never more than ``MOST_NATS``.
+    """
+    before, now = p
+    easier = lost * np.log(np.maximum(now / before, 1.0)) + survived * (np.log1p(-now) - np.log1p(-before))
+    worse = misfit(lost, survived, now) - misfit(lost, survived, before)
+    return np.asarray(np.maximum(worse + np.clip(easier, 0.0, MOST_NATS), 0.0))
+
+
 LOSSES = np.append(np.append(5e-4 * 1.6 ** np.arange(16), 0.8), [0.97, MOST_LOSS])
 """Steps of 1.6, which cost at most 0.03 nats per lost packet."""
 MODES = Modes(LOSSES, np.array([0.05, 0.1, 0.2, 0.4, 0.7]))

@@ -83,7 +83,7 @@ def _judge_agent(scene: Scene, agent: str, seen: tuple[list[str], float], into: 
 
 def _stopped_us(scene: Scene, silent: list[str]) -> int:
     """When the last of these endpoints probed, or the onset if that was later."""
-    return max(scene.onset_us, *(scene.store.sources.known[endpoint].last_us for endpoint in silent))
+    return max(scene.onset_us, *(scene.store.sources[endpoint].last_us for endpoint in silent))
 
 
 def _starved(scene: Scene, agent: str) -> AgentHealth | None:
@@ -119,7 +119,7 @@ def _crashed(scene: Scene, agent: str, endpoints: list[str]) -> str | None:
     if scene.case.withheld != f"agent_missing agent:{agent}" or not jobs & set(topology.jobs):
         return None
     for endpoint in endpoints:
-        left_us, source = topology.left.get(endpoint), sources.known.get(endpoint)
+        left_us, source = topology.left.get(endpoint), sources.get(endpoint)
         if left_us is None or source is None or left_us - source.last_us < UNPLANNED_US:
             return None
     containers = {endpoint.rpartition("/")[0] for endpoint in endpoints}
@@ -168,7 +168,7 @@ def _check_clocks(scene: Scene, outcome: Outcome, tests: list[PassTest]) -> None
 def _conclude(scene: Scene, outcome: Outcome) -> tuple[Verdict, str]:
     if outcome.clues:
         return "suspect", f"{outcome.clues[0].text}; no verdict on the network rests on what was probed there since"
-    if any(scene.store.sources.known.get(endpoint) for endpoint in scene.endpoints()):
+    if any(endpoint in scene.store.sources for endpoint in scene.endpoints()):
         quiet = [e for e in scene.endpoints() if scene.store.sources.is_silent(e, scene.t_us)]
         if not quiet:
             return "clean", "sources and targets go on probing others, so their agents live; every target was ready"

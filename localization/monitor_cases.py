@@ -100,7 +100,7 @@ def _mute(case: Case, verdict: Verdict, store: EvidenceStore, t_us: int) -> None
     health = store.producers.health.get(agent)
     if not silent and (health is None or not is_starved(health)):
         return
-    since_us = min([case.onset_us, *(store.sources.known[endpoint].last_us for endpoint in silent)])
+    since_us = min([case.onset_us, *(store.sources[endpoint].last_us for endpoint in silent)])
     since_us = max(since_us, case.onset_us - MUTED_BEFORE_US)
     store.watch.mute(endpoints, since_us, t_us + MUTED_US)
 

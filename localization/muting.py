@@ -50,7 +50,7 @@ class Mutes:
         if keep.all():
             return False
         second.route, second.sent, second.lost = second.route[keep], second.sent[keep], second.lost[keep]
-        second.against = None
+        second.against = second.hit = None
         return True
 
     def trim(self, window: TrainWindow) -> None:

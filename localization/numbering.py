@@ -6,9 +6,10 @@ of what a dictionary of tuples takes. Numbers are given in the order of first us
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence, Sized
+from collections.abc import Collection, Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice, repeat
+from operator import eq
 from typing import TypeVar
 
 import numpy as np
@@ -16,8 +17,11 @@ import numpy as np
 from localization.arrays import Ints
 
 Known = TypeVar("Known", bound=Hashable)
+Path = tuple[str, ...]
 PORTS = 65_536
 """Tags below are source ports (0 = not needed), from here on paths."""
+TAG = (1 << 32) - 1
+"""The part of a route's key that is its tag."""
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio, odd: the upper bits of a product with it are spread evenly, also of keys that lie close
 together (Knuth, The Art of Computer Programming 3, 6.4)."""
@@ -98,27 +102,52 @@ class KeyNumbers:
 
 @dataclass(slots=True)
 class RouteNumbers:
-    """Numbers of routes. ``ends``, ``paths``: numbers of endpoints and of paths by themselves."""
+    """Numbers of routes. ``ends``, ``paths``: numbers of endpoints and of paths by themselves.
+
+    A pair's trains mostly take the path that they took before, so that one is compared first: ``newest``, the last
+    route by pair (-1 = not known), and ``listed``, paths in the order of their numbers. Both follow from the rest, or
+    are found out again.
+    """
 
     ends: dict[str, int] = field(default_factory=dict)
-    paths: dict[tuple[str, ...], int] = field(default_factory=dict)
+    paths: dict[Path, int] = field(default_factory=dict)
     pairs: KeyNumbers = field(default_factory=KeyNumbers)
     routes: KeyNumbers = field(default_factory=KeyNumbers)
+    newest: Ints = field(default_factory=_ints)
+    listed: list[Path] = field(default_factory=list)
 
-    def of(self, src: Sequence[Sequence[str]], dst: Sequence[Sequence[str]], tags: Ints) -> tuple[Ints, Ints]:
+    def pairs_of(self, src: Sequence[Sequence[str]], dst: Sequence[Sequence[str]]) -> Ints:
+        """The number of each train's source and destination, which are given by message."""
+        pairs, _ = self.pairs.of(numbers_of(self.ends, src) << 32 | numbers_of(self.ends, dst))
+        self.newest = np.append(self.newest, np.full(len(self.pairs.keys) - len(self.newest), -1))
+        return pairs
+
+    def of(self, pairs: Ints, tags: Ints) -> tuple[Ints, Ints]:
         """The route of each train, and the positions of the trains whose routes are new, in their order.
 
-        ``src``, ``dst``: by message; ``tags``: source port, or ``PORTS`` + the path's number.
+        ``tags``: source port, or ``PORTS`` + the path's number.
         """
-        pairs, _ = self.pairs.of(numbers_of(self.ends, src) << 32 | numbers_of(self.ends, dst))
-        return self.routes.of(pairs << 32 | tags)
+        keys, found = pairs << 32 | tags, self.newest[pairs]
+        others = np.flatnonzero((found < 0) | (np.append(self.routes.keys, -1)[found] != keys))
+        found[others], new = self.routes.of(keys[others])
+        self.newest[pairs] = found
+        return found, others[new]
 
-    def tags_of(self, paths: Sequence[tuple[str, ...]]) -> Ints:
-        """The tag of each path."""
-        return numbers_of(self.paths, [paths]) + PORTS
+    def newest_tags(self, pairs: Ints) -> Ints:
+        """The tag of the last route of each pair, 0 = not known."""
+        return np.append(self.routes.keys, 0)[self.newest[pairs]] & TAG
+
+    def tags_of(self, paths: Sequence[Path], likely: Ints) -> Ints:
+        """The tag of each path. ``likely``: tags that they may have."""
+        numbers = np.maximum(likely - PORTS, 0)
+        known = map(self.listed.__getitem__, numbers.tolist()) if self.listed else repeat(None)
+        others = np.flatnonzero(~np.fromiter(map(eq, paths, known), np.bool_, len(paths)))
+        numbers[others] = numbers_of(self.paths, [[paths[at] for at in others.tolist()]])
+        self.listed += islice(self.paths, len(self.listed), None) if len(self.paths) > len(self.listed) else ()
+        return numbers + PORTS
 
 
-def numbers_of(known: dict[Known, int], names: Sequence[Sequence[Known]]) -> Ints:
+def numbers_of(known: dict[Known, int], names: Sequence[Collection[Known]]) -> Ints:
     """The number of each name of some lists, new ones in the order in which they come."""
     try:
         return integers(map(known.__getitem__, chain.from_iterable(names)), names)

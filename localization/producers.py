@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-import msgspec
-
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.reporting import ReportingGaps, SilentStream
@@ -143,72 +141,3 @@ class Producers:
         self.starved = {agent: value for agent, value in self.starved.items() if t_us - value.t_us < FORGET_US}
         covered = {endpoint for value in self.health.values() for endpoint in value.covers}
         self.agent_of = {name: agent for name, agent in self.agent_of.items() if name in covered or name in placed}
-
-
-@dataclass(slots=True)
-class Source:
-    """When an endpoint last probed, and its usual gap, seconds (decayed mean). ``away``: its last long silence, us."""
-
-    last_us: int
-    gap_s: float = 1.0
-    windows: int = 1
-    away: tuple[int, int] | None = None
-
-    def is_late(self, t_us: int) -> bool:
-        """Whether it used to probe regularly and has not for two seconds and four usual gaps."""
-        return self.windows >= 2 * LEARNED and (t_us - self.last_us) / SECOND_US >= max(2.0, 4.0 * self.gap_s)
-
-
-_SOURCES = msgspec.msgpack.Decoder(list[tuple[str, int, float, int, tuple[int, int] | None]])
-
-
-@dataclass(slots=True)
-class Sources:
-    """Endpoints as probers: who probed in which second."""
-
-    known: dict[str, Source] = field(default_factory=dict)
-
-    def __getstate__(self) -> bytes:
-        listed = [(name, s.last_us, s.gap_s, s.windows, s.away) for name, s in self.known.items()]
-        return msgspec.msgpack.encode(listed)
-
-    def __setstate__(self, state: bytes) -> None:
-        self.known = {
-            name: Source(last_us, gap_s, windows, away)
-            for name, last_us, gap_s, windows, away in _SOURCES.decode(state)
-        }
-
-    def hear(self, endpoints: set[str], t_us: int) -> None:
-        """Endpoints that probed in the second that ends at ``t_us``."""
-        before_us, find = t_us - SECOND_US, self.known.get
-        for endpoint in endpoints:
-            source = find(endpoint)
-            if source is None:
-                self.known[endpoint] = Source(t_us)
-                continue
-            if source.last_us == before_us and source.gap_s == 1.0:  # nearly all of a large fabric, nearly always
-                source.windows += 1
-                source.last_us = t_us
-                continue
-            gap_s = (t_us - source.last_us) / SECOND_US
-            if source.is_late(t_us - SECOND_US):
-                source.away, gap_s = (source.last_us, t_us), source.gap_s
-            source.gap_s += (gap_s - source.gap_s) / min(source.windows, 60)
-            source.windows += 1
-            source.last_us = t_us
-
-    def is_silent(self, endpoint: str, t_us: int) -> bool:
-        """Whether an endpoint that used to probe regularly has stopped."""
-        source = self.known.get(endpoint)
-        return source is not None and source.is_late(t_us)
-
-    def back_us(self, endpoint: str, since_us: int) -> int | None:
-        """When an endpoint probed again after a silence that was not over at ``since_us``; None: there was none."""
-        source = self.known.get(endpoint)
-        if source is None or source.away is None or source.away[1] <= since_us:
-            return None
-        return source.away[1]
-
-    def forget(self, t_us: int) -> None:
-        """Drops endpoints that stopped long ago."""
-        self.known = {name: s for name, s in self.known.items() if t_us - s.last_us < FORGET_US}

@@ -11,14 +11,12 @@ import numpy as np
 from localization.arrays import Flags, Floats, Ints
 from localization.cases import ends_between
 from localization.narrowing import Narrow, by_number, narrow, wide
-from localization.numbering import PORTS, KeyNumbers, RouteNumbers
+from localization.numbering import PORTS, TAG, KeyNumbers, RouteNumbers
 from localization.suspects import SuspectTable
 
 if TYPE_CHECKING:
     from localization.routes import Route, RouteTable
 
-TAG = (1 << 32) - 1
-"""The part of a route's key that is its tag."""
 _NAMES = msgspec.msgpack.Decoder(list[str])
 _PATHS = msgspec.msgpack.Decoder(list[tuple[str, ...]])
 

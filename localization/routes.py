@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 import numpy as np
 
@@ -131,10 +132,11 @@ class RouteTable:
         """The route of each train of some messages, in their order; routes that are new are settled."""
         fabric_map = topology.fabric_map
         hashed = fabric_map is not None and fabric_map.ecmp.method == "hash"
-        tags = [self._tags(value, hashed) for value in values]
-        ends = [value.src for value in values], [value.dst for value in values]
-        found, new = self.numbers.of(*ends, np.concatenate([_ints(), *tags]))
-        begins = np.cumsum([0, *(len(each) for each in tags)])
+        pairs = self.numbers.pairs_of([value.src for value in values], [value.dst for value in values])
+        begins, newest = np.cumsum([0, *(len(value.src) for value in values)]), self.numbers.newest_tags(pairs)
+        likely = np.split(newest, begins[1:-1])
+        tags = [self._tags(value, hashed, own) for value, own in zip(values, likely, strict=False)]
+        found, new = self.numbers.of(pairs, np.concatenate([_ints(), *tags]))
         for at, message in zip(new.tolist(), (np.searchsorted(begins, new, "right") - 1).tolist(), strict=True):
             value, row = values[message], at - int(begins[message])
             path = value.paths[value.path[row]] if value.path[row] >= 0 else None
@@ -143,9 +145,11 @@ class RouteTable:
         self._settle(topology)
         return found
 
-    def _tags(self, value: PairWindows, hashed: bool) -> Ints:
-        path = integers(value.path, [value.path])
-        tags = np.append(self.numbers.tags_of(value.paths), 0)[path]
+    def _tags(self, value: PairWindows, hashed: bool, newest: Ints) -> Ints:
+        """The tags of a message's trains; ``newest``: of their pairs' last routes."""
+        path, likely = integers(value.path, [value.path]), np.zeros(len(value.paths) + 1, np.int64)
+        likely[path] = newest  # of trains without a path in the last place, which is no path's
+        tags = np.append(self.numbers.tags_of(value.paths, likely[:-1]), 0)[path]
         return np.where(path < 0, integers(value.sport, [value.sport]), tags) if hashed else tags
 
     def _settle(self, topology: Topology) -> None:
@@ -234,12 +238,21 @@ class RouteTable:
         renumber[used] = np.arange(len(used))
         self.routes = [self.routes[number] for number in used.tolist()]
         self.numbers, self.index = RouteNumbers(), RouteIndex()
-        tags = [sport if path is None else int(self.numbers.tags_of([path])[0]) for _, _, path, sport in self.routes]
-        self.numbers.of([[r[0] for r in self.routes]], [[r[1] for r in self.routes]], np.array(tags, np.int64))
+        paths = [path for _, _, path, _ in self.routes if path is not None]
+        traced = iter(self.numbers.tags_of(paths, np.zeros(len(paths), np.int64)).tolist())
+        tags = [sport if path is None else next(traced) for _, _, path, sport in self.routes]
+        pairs = self.numbers.pairs_of([[route[0] for route in self.routes]], [[route[1] for route in self.routes]])
+        self.numbers.of(pairs, np.array(tags, np.int64))
         self.members, self.stray, self.ends = self.members[used], self.stray[used], self._ends(self.routes)
         self.pair_index = {}
         self.pair = np.array([self._pair(route) for route in self.routes], np.int64)
         return renumber
+
+    def probers(self, routes: Ints) -> list[str]:
+        """Endpoints from which trains on some routes come."""
+        probes = np.zeros(len(self.numbers.ends), np.bool_)
+        probes[self.ends[routes, 0]] = True
+        return list(compress(self.numbers.ends, probes.tolist()))
 
     def crossing(self, routes: Ints, suspect: int) -> Ints:
         """Positions in ``routes`` (ascending) of those that cross a suspect."""

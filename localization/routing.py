@@ -26,13 +26,14 @@ def distances(topology: Topology, target: str, ends: bool = True) -> dict[str, i
     queue = deque([target])
     while queue:
         node = queue.popleft()
-        if node != target and topology.is_rnic(node):
-            continue
-        for cable in topology.neighbours.get(node, ()):
-            other = cable.far_end(node)
-            if other is not None and other not in found and (ends or not topology.is_rnic(other)):
+        for other in topology.trunks.get(node, ()):
+            if other not in found:
                 found[other] = found[node] + 1
                 queue.append(other)
+    if ends:
+        for node, hops in list(found.items()):
+            for cable in topology.neighbours.get(node, ()):
+                found.setdefault(cable.far_end(node) or node, hops + 1)
     return found
 
 

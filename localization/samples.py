@@ -28,15 +28,18 @@ class Gains:
 class LastGains:
     """What is known of the gains of the suspects ``tried`` over what ``p`` explains, in the modes at ``columns``.
 
-    ``said``: what each lossy train says, trains x columns, nats. ``bound``: by suspect, what it gains at most; that is
+    ``against``: that of the sample in these modes. ``said``: what each lossy train says, trains x columns, nats, unless
+    that is ``late``: something else was explained of it then. ``bound``: by suspect, what it gains at most; that is
     what it gains (``found``) unless it is ``stale`` (of one more than there are suspects).
     """
 
     tried: Ints
     modes: Modes
     columns: Ints
+    against: Floats
     p: Floats
     said: Floats
+    late: Flags
     found: Gains
     bound: Floats
     stale: Flags
@@ -89,6 +92,13 @@ class Rows:
     crossed: dict[tuple[int, int, int | None], Ints] = field(default_factory=dict)
     echoed: dict[tuple[int, int, bool], Echoed] = field(default_factory=dict)
     matrix: csr_array | None = None
+    pairs: int | None = None
+
+    def pairs_in(self, pair: Ints) -> int:
+        """One more than the greatest number of a pair."""
+        if self.pairs is None:
+            self.pairs = int(pair.max(initial=-1)) + 1
+        return self.pairs
 
     def cells(self, members: Ints, second: Ints, shape: tuple[int, int]) -> csr_array:
         """The matrix of (second x suspects) x trains, 1 where a train crosses a suspect in a second."""
@@ -101,17 +111,22 @@ class Rows:
             self.matrix = matrix_of((np.ones(len(rows)), (cell, rows)), shape=size)
         return self.matrix
 
-    def of(self, members: Ints, suspect: int) -> Ints:
-        """Rows of ``members`` that hold a suspect, ascending."""
+    def by_suspect(self, members: Ints) -> tuple[Ints, Ints]:
+        """Rows of ``members`` by the suspects that they hold, ascending, and where those of each suspect begin."""
         if self.order is None:
             flat = members.ravel()
             held = np.flatnonzero(flat >= 0)
             held = held[np.argsort(flat[held], kind="stable")]
             self.starts = np.searchsorted(flat[held], np.arange(int(flat.max(initial=-1)) + 2))
             self.order = held // max(members.shape[1], 1)
-        if suspect + 1 >= len(self.starts):
-            return self.order[:0]
-        return self.order[self.starts[suspect] : self.starts[suspect + 1]]
+        return self.order, self.starts
+
+    def of(self, members: Ints, suspect: int) -> Ints:
+        """Rows of ``members`` that hold a suspect, ascending."""
+        order, starts = self.by_suspect(members)
+        if suspect + 1 >= len(starts):
+            return order[:0]
+        return order[starts[suspect] : starts[suspect + 1]]
 
 
 @dataclass(frozen=True, slots=True)

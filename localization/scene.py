@@ -61,7 +61,7 @@ class Scene:
 
     def looked_at(self, host: str) -> list[str]:
         """RNICs of a host that have probed since the onset, in the order of their names, which is that of the bus."""
-        known = self.store.sources.known
+        known = self.store.sources
         heard = [e for e in self.topology.on_host.get(host, ()) if e in known and known[e].last_us > self.onset_us]
         return sorted({rnic_node(self.topology.endpoints[e]) for e in heard}, key=lambda node: (len(node), node))
 

@@ -17,12 +17,12 @@ from localization.routes import RouteTable, sums_by_suspect
 
 def suspected(score: Floats) -> Ints:
     """The suspects that anything speaks against."""
-    return np.flatnonzero(score.any(axis=1))
+    return np.flatnonzero(score @ np.ones(score.shape[1]) > 0.0)  # a third of what ``any`` takes; none is negative
 
 
 def add_second(score: Floats, second: Second, table: RouteTable, explained: Callable[[Second], Floats]) -> None:
     """Adds what a second's trains say over the loss that is ``explained`` of each, in place."""
-    lossy = second.only(np.flatnonzero(second.lost))
+    lossy = second.only(second.lossy())
     members = table.members[lossy.route]
     met = np.unique(members)
     met = met[met >= 0]

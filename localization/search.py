@@ -111,7 +111,7 @@ def _numbered(found: Explanation, numbers: Ints) -> Explanation:
 
 def _lossy_of(watch: FabricWatch, second: Second, over: list[Fault]) -> tuple[Second, Floats, float]:
     """A second's lossy trains, their loss by background and old faults, the packets that all its trains lose so."""
-    part = second.only(np.flatnonzero(watch.touched(second, over)))
+    part = second.only(watch.touched(second, over))
     p = watch.explained(part, over)
     more = float((part.sent * (p - watch.background.of_routes(watch.routes, part.route))).sum())
     lossy = part.lost > 0
@@ -153,7 +153,7 @@ def _switch_links(watch: FabricWatch, picks: list[Pick], numbers: Ints) -> dict[
 
 def _fault(watch: FabricWatch, pick: Pick, t_us: int) -> Fault:
     names = watch.routes.suspects.all
-    sent, lost = _packets(watch, pick)
+    sent, lost = watch.packets_on(watch.window.seconds[pick.since :], pick.suspect)
     return Fault(
         suspect=names[pick.suspect],
         loss=pick.loss,
@@ -204,29 +204,20 @@ def _suffering(
     ``takes``: of each fault its first second, and the share that it would take, by route.
     """
     excess, exposed = np.zeros(len(routes)), np.zeros(len(routes))
-    base, own = (
-        level * watch.background.of_routes(watch.routes, routes),
-        np.full(len(watch.routes.routes), -1, np.int64),
-    )
-    own[routes], begins = np.arange(len(routes)), {since for since, _ in takes}
+    base, size = level * watch.background.of_routes(watch.routes, routes), len(watch.routes.routes)
+    wanted, own = np.zeros(size, np.bool_), np.zeros(size, np.int64)
+    wanted[routes], own[routes] = True, np.arange(len(routes))
+    begins = {since for since, _ in takes}
     for number, second in enumerate(watch.window.seconds[min(begins) :], min(begins)):
         if number in begins:
-            taken = np.append(np.max([take for since, take in takes if since <= number], axis=0), 0.0)
-        place = own[second.route]
-        hit = np.flatnonzero(taken[place] > 0.0)
-        place, sent = place[hit], second.sent[hit]
+            taken = np.max([take for since, take in takes if since <= number], axis=0)
+        some = np.flatnonzero(wanted[second.route])
+        place = own[second.route[some]]
+        hit = some[taken[place] > 0.0]
+        place, sent = own[second.route[hit]], second.sent[hit]
         excess += np.bincount(place, second.lost[hit] - sent * base[place], len(routes))
         exposed += np.bincount(place, sent * taken[place], len(routes))
     return excess, exposed
-
-
-def _packets(watch: FabricWatch, pick: Pick) -> tuple[int, int]:
-    """Packets sent and lost on routes over a suspect since its onset."""
-    sent = lost = 0
-    for second in watch.window.seconds[pick.since :]:
-        on = watch.routes.crossing(second.route, pick.suspect)
-        sent, lost = sent + int(second.sent[on].sum()), lost + int(second.lost[on].sum())
-    return sent, lost
 
 
 def adopt(watch: FabricWatch, found: Explanation, numbers: Ints, faults: list[Fault]) -> bool:

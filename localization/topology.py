@@ -64,7 +64,8 @@ _MAPS = msgspec.msgpack.Decoder(_Maps)
 
 @dataclass(slots=True)
 class Topology:
-    """Maps of one fabric. ``jobs``: newest endpoint map per job; ``neighbours``: cables by node, in map order.
+    """Maps of one fabric. ``jobs``: newest endpoint map per job; ``neighbours``: cables by node, in map order;
+    ``trunks``: switches next to each node.
 
     ``left``, ``joined``: instants of the maps with which an endpoint went, or came. ``on_host``: endpoints by host;
     ``shared``: those that several jobs have listed.
@@ -76,6 +77,7 @@ class Topology:
     cables: dict[str, Cable] = field(default_factory=dict)
     by_port: dict[str, Cable] = field(default_factory=dict)
     neighbours: dict[str, list[Cable]] = field(default_factory=dict)
+    trunks: dict[str, list[str]] = field(default_factory=dict)
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
     job_of: dict[str, str] = field(default_factory=dict)
     rnics_of: dict[str, set[str]] = field(default_factory=dict)
@@ -95,7 +97,7 @@ class Topology:
         self.on_host = {host: dict.fromkeys(names) for host, names in maps.on_host.items()}
         self.rnics_of = {host: {rnic_node(self.endpoints[e]) for e in names} for host, names in self.on_host.items()}
         self.shared, self.left, self.joined = set(maps.shared), maps.left, maps.joined
-        self.kinds, self.cables, self.by_port, self.neighbours = {}, {}, {}, {}
+        self.kinds, self.cables, self.by_port, self.neighbours, self.trunks = {}, {}, {}, {}, {}
         if self.fabric_map is not None:
             self._wire(self.fabric_map)
 
@@ -121,6 +123,16 @@ class Topology:
             self.neighbours[cable.node_b].append(cable)
         for node, cables in self.neighbours.items():
             cables.sort(key=lambda cable: (order[cable.far_end(node) or node], cable.link))
+        switches = {node for node in self.neighbours if not self.is_rnic(node)}
+        self.trunks = {
+            node: [
+                other
+                for cable in cables
+                for other in (cable.node_a, cable.node_b)
+                if other != node and other in switches
+            ]
+            for node, cables in self.neighbours.items()
+        }
 
     def take_endpoints(self, value: FabricEndpoints) -> set[str]:
         """Follows a job's endpoint map if it is newer; returns the endpoints that are not where they were before.

@@ -228,7 +228,7 @@ def _of_agent(store: EvidenceStore, agent: str, streams: list[tuple[str, str]], 
     longest_us = max(store.producers.streams[key].longest_us for key in streams)
     if any(t_us - store.topology.joined.get(name, 0) <= GAPS * longest_us for name in present):
         return None
-    probing = [name for name in present if not store.sources.is_silent(name, t_us) and name in store.sources.known]
+    probing = [name for name in present if not store.sources.is_silent(name, t_us) and name in store.sources]
     others = [key for key, stream in store.producers.streams.items() if stream.agent == agent and key not in streams]
     ref = streams[0][1]
     health_silent = any(topic == "agent-health" for topic, _ in streams)
@@ -266,8 +266,8 @@ def have_exited(store: EvidenceStore, endpoints: list[str]) -> bool:
 def _probes_only(store: EvidenceStore, t_us: int) -> list[Trouble]:
     """Endpoints without health messages that probed regularly and stopped, while most others go on."""
     silent: dict[str, list[str]] = {}
-    known, before_us = store.sources.known, t_us - micros(PROBES_ONLY_S)
-    for name in sorted(name for name, source in known.items() if source.last_us <= before_us):
+    known = store.sources
+    for name in known.unheard(t_us - micros(PROBES_ONLY_S)):
         source = known[name]
         quiet_s = (t_us - source.last_us) / SECOND_US
         if source.windows >= 2 * LEARNED and quiet_s >= PROBES_ONLY_GAPS * source.gap_s:

@@ -19,7 +19,7 @@ import numpy as np
 from localization.arrays import Flags, Floats, Ints
 from localization.echoes import Echoes
 from localization.faults import RECOVERY_NATS, Fault, crossing_of, explained_by, follow
-from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, TrainWindow
+from localization.history import LAG_S, WARM_SECONDS, HopBackground, Second, TrainWindow, by_route
 from localization.modes import MODES
 from localization.muting import KEPT, Mutes
 from localization.numbering import integers
@@ -27,6 +27,7 @@ from localization.parameters import LocalizationParameters
 from localization.routes import RouteTable, trains_of
 from localization.scores import add_second, most_evidence, suspected
 from localization.suspects import Suspect
+from localization.tallies import Tallies
 from localization.topology import Topology
 from schemas.diagnosis import PairWindows
 from schemas.instants import SECOND_US
@@ -50,6 +51,7 @@ class FabricWatch:
     """Trains, background, evidence per suspect (``score``, suspects x modes) and known faults of one fabric.
 
     ``runner_up``: the best suspect that the last search did not blame, its gain, and that without its strongest pair.
+    ``probers``: endpoints that probed in the second that ended last, until somebody has read it.
     """
 
     parameters: LocalizationParameters
@@ -69,6 +71,8 @@ class FabricWatch:
     seconds: int = 0
     echoes: Echoes = field(default_factory=Echoes)
     mutes: Mutes = field(default_factory=Mutes)
+    probers: list[str] = field(default_factory=list)
+    tallies: Tallies = field(default_factory=Tallies)
 
     @property
     def penalty(self) -> float:
@@ -106,7 +110,7 @@ class FabricWatch:
     def refresh(self) -> None:
         """Follows a changed fabric: who crosses what is worked out anew, and sums per suspect begin anew."""
         self.routes.refresh(self.topology)
-        self.echoes = Echoes(share=self.echoes.share)
+        self.echoes, self.tallies = Echoes(share=self.echoes.share), Tallies()
         for second in self.window.seconds:
             second.against = None
         self.score = _scores()
@@ -124,6 +128,7 @@ class FabricWatch:
         parts = [(second, second.only(trains_of(second.route, routes))) for second in self.window.seconds]
         self._recount(parts, -1.0)
         self.routes.move(self.topology, routes)
+        self.tallies = Tallies()
         self._recount(parts, 1.0)
         self.echoes.move(self.topology, self.routes.routes, endpoints, routes)
         for members in (before, self.routes.members[routes]):
@@ -166,18 +171,11 @@ class FabricWatch:
         route = self.routes.number(values, self.topology)
         sent = integers(chain.from_iterable(value.sent for value in values), [value.sent for value in values])
         lost = integers(chain.from_iterable(value.lost for value in values), [value.lost for value in values])
-        order = self._by_route(route)
+        order, self.probers = by_route(route, len(self.routes.routes)), self.routes.probers(route)
         self.echoes.prepare(self.topology, self.routes.routes)
         second = Second(t_us, route[order], sent[order], lost[order])
         self.window.add(second)
         return second
-
-    def _by_route(self, route: Ints) -> Ints:
-        """The order of trains by their routes. Nearly always there is one of each, and no need to sort."""
-        place = np.full(len(self.routes.routes), -1, np.int64)
-        place[route] = np.arange(len(route))
-        order = place[place >= 0]
-        return order if len(order) == len(route) else np.argsort(route, kind="stable")
 
     def _follow(self, second: Second) -> list[bool]:
         """Adds a second's evidence of recovery of the active faults; which of them are over with it."""
@@ -207,9 +205,11 @@ class FabricWatch:
 
     def _lost(self, fault: Fault) -> int:
         """Packets that were lost over a fault since its onset, in the window."""
-        number = self.routes.suspects.index[fault.suspect]
-        seconds = self.window.since(fault.since_us)
-        return sum(int(second.lost[self.routes.crossing(second.route, number)].sum()) for second in seconds)
+        return self.packets_on(self.window.since(fault.since_us), self.routes.suspects.index[fault.suspect])[1]
+
+    def packets_on(self, seconds: list[Second], suspect: int, without: int | None = None) -> tuple[int, int]:
+        """Packets sent and lost in seconds of the window on routes over a suspect that do not cross another one."""
+        return self.tallies.of(self.routes, seconds, suspect, without)
 
     def _grow(self) -> None:
         size = len(self.routes.suspects.all)
@@ -222,13 +222,11 @@ class FabricWatch:
         background = self.background.of_routes(self.routes, second.route)
         return explained_by(faults, second, self.routes, (background, self.echo_chances))
 
-    def touched(self, second: Second, faults: list[Fault]) -> Flags:
-        """The trains of a second for which ``explained`` may differ from the background: lossy ones, or on a fault."""
-        some = second.lost > 0
-        for fault in faults:
-            if fault.covers(second) or fault.is_edge(second):
-                some[crossing_of(fault, second, self.routes)] = True
-        return some
+    def touched(self, second: Second, faults: list[Fault]) -> Ints:
+        """Positions of trains for which ``explained`` may differ from the background: lossy ones, or on a fault."""
+        near = [fault for fault in faults if fault.covers(second) or fault.is_edge(second)]
+        crossing = [crossing_of(fault, second, self.routes) for fault in near]
+        return np.unique(np.concatenate([second.lossy(), *crossing])) if crossing else second.lossy()
 
     def echo_chances(self, routes: Ints, suspect: Suspect) -> Floats | None:
         """Per route the chance that replies cross a suspect and are lost there; None: on no route, or at its ends."""
@@ -260,7 +258,7 @@ class FabricWatch:
             wary.update(some[self.score[some].max(axis=1, initial=0.0) >= self.penalty / 2.0].tolist())
         ill = self.routes.crosses_any(second.route, sorted(wary))
         if self.faults:
-            some = np.flatnonzero(self.touched(second, self.faults))
+            some = self.touched(second, self.faults)
             part = second.only(some)
             background = self.background.of_routes(self.routes, part.route)
             ill[some] |= self.explained(part, self.faults) > EXPLAINED * background

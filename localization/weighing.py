@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from localization.arrays import Floats, Ints
+from localization.modes import most_more
 from localization.routes import sum_by_suspect
 from localization.samples import Gains, LastGains, Sample
 
@@ -31,12 +32,14 @@ def worth_trying(sample: Sample, least: float) -> Ints:
     """Suspects on which more than one pair, in more than one second (if there are several), lost packets, and which
     these could speak against with ``least`` nats if nothing else explained any of them.
     """
-    size, width = sample.against.shape[1], sample.members.shape[1]
-    flat = sample.members.ravel() + 1
-    several = np.ones(size, np.bool_)
+    size = sample.against.shape[1]
+    order, starts = sample.index.by_suspect(sample.members)
+    met = np.flatnonzero(starts[1:] > starts[:-1])
+    several = np.zeros(size, np.bool_)
+    several[met] = True
     for column in (sample.pair, sample.second)[: 2 if len(sample.against) > 1 else 1]:
-        keys = np.unique(np.repeat(column, width) * (size + 1) + flat) % (size + 1)
-        several &= np.bincount(keys, minlength=size + 1)[1:] > 1
+        values = column[order]
+        several[met] &= np.minimum.reduceat(values, starts[met]) < np.maximum.reduceat(values, starts[met])
     said = sample.modes.say(sample.lost, sample.sent - sample.lost, sample.base * BACKGROUND_RANGE[0])
     most = most_by_suspect(sample.members, said, size)
     return np.flatnonzero(several & (most + np.maximum(sample.prior, 0.0) >= least))
@@ -90,34 +93,45 @@ def _begin(sample: Sample, p: Floats, tried: Ints) -> LastGains:
     chosen = sample.modes.every(3 if sample.members.size > LARGE and len(tried) < size else 1)
     bound, stale = np.zeros(size), np.zeros(size + 1, np.bool_)
     bound[tried], stale[tried] = np.inf, True
-    said = sample.modes.only(chosen).say(sample.lost, sample.sent - sample.lost, p)
-    found = no_gains(size, sample.modes.size)
-    return LastGains(tried, sample.modes, np.flatnonzero(chosen), p, said, found, bound, stale)
+    columns, trains = np.flatnonzero(chosen), len(sample.lost)
+    against = sample.against if chosen.all() else sample.against.take(columns, axis=2)
+    said, late, found = np.zeros((trains, len(columns))), np.ones(trains, np.bool_), no_gains(size, sample.modes.size)
+    return LastGains(tried, sample.modes, columns, against, p, said, late, found, bound, stale)
 
 
 def _follow(sample: Sample, p: Floats, last: LastGains) -> None:
-    """Something else is explained now: what suspects can have gained by it at most is what their trains say more."""
+    """Something else is explained now: what suspects gain by it at most is what their trains can say more."""
     changed = np.flatnonzero(p != last.p)
     lost, sent, members = sample.lost[changed], sample.sent[changed], sample.members[changed]
-    chosen = np.isin(np.arange(sample.modes.size), last.columns)
-    said = sample.modes.only(chosen).say(lost, sent - lost, p[changed])
-    more = np.maximum((said - last.said[changed]).max(axis=1, initial=0.0), 0.0)
-    last.said[changed], last.p = said, p
+    more = most_more(lost, sent - lost, (last.p[changed], p[changed]))
+    last.late[changed], last.p = True, p
     last.bound[last.tried] += sum_by_suspect(members, more, len(last.bound))[last.tried]
     last.stale[members] = True
     last.stale[-1] = False
+
+
+def _say_anew(sample: Sample, last: LastGains, tried: Ints) -> None:
+    """Works out what trains that cross some suspects say now, if anything else is explained of them."""
+    late = np.zeros(len(last.late), np.bool_)
+    for suspect in tried.tolist():
+        late[sample.index.of(sample.members, suspect)] = True
+    rows = np.flatnonzero(late & last.late)
+    modes = sample.modes.only(np.isin(np.arange(sample.modes.size), last.columns))
+    last.said[rows] = modes.say(sample.lost[rows], (sample.sent - sample.lost)[rows], last.p[rows])
+    last.late[rows] = False
 
 
 def _weigh(sample: Sample, last: LastGains, tried: Ints) -> None:
     """Gains of some suspects, from the lossy trains that cross them."""
     seconds, size = sample.against.shape[:2]
     cells = sample.index.cells(sample.members, sample.second, (seconds, size))
+    _say_anew(sample, last, tried)
     last.found.by_mode[tried] = -np.inf
     for low in range(0, len(tried), AT_ONCE):
         some, columns = tried[low : low + AT_ONCE], last.columns
         wanted = (np.arange(seconds)[:, None] * size + some).ravel()
         sums = (cells[wanted] @ last.said).reshape(seconds, len(some), len(columns))
-        best, first = _best_begin(sample, sums, some, columns)
+        best, first = _best_begin(sums, last.against[:, some])
         last.found.by_mode[np.ix_(some, columns)] = best + sample.modes.prior[columns]
         last.found.since[np.ix_(some, columns)] = first
     last.bound[tried] = last.found.by_mode[tried].max(axis=1)
@@ -130,21 +144,20 @@ def _weigh_one(sample: Sample, p: Floats, suspect: int, into: Gains) -> None:
     said = sample.modes.say(sample.lost[rows], (sample.sent - sample.lost)[rows], p[rows])
     by_mode = [np.bincount(sample.second[rows], column, len(sample.against)) for column in said.T]
     sums = np.asarray(np.stack(by_mode, axis=1)[:, None], np.float64)
-    best, first = _best_begin(sample, sums, np.array([suspect]), np.arange(sample.modes.size))
+    best, first = _best_begin(sums, sample.against[:, [suspect]])
     into.by_mode[suspect], into.since[suspect] = best[0] + sample.modes.prior, first[0]
     into.best[suspect] = into.by_mode[suspect].max()
 
 
-def _best_begin(sample: Sample, sums: Floats, tried: Ints, columns: Ints) -> tuple[Floats, Ints]:
+def _best_begin(sums: Floats, clean: Floats) -> tuple[Floats, Ints]:
     """The greatest sum over the seconds from one on to the last, and the first such second, suspects x modes.
 
-    ``sums``: of what lossy trains say, seconds x suspects x modes.
+    ``sums``: of what lossy trains say, and ``clean`` of the others, seconds x suspects x modes.
     """
+    sums += clean
     total, best = np.zeros(sums.shape[1:]), np.full(sums.shape[1:], -np.inf)
     first = np.zeros(sums.shape[1:], np.int64)
     for second in range(len(sums) - 1, -1, -1):
-        clean = sample.against[second, tried]
-        sums[second] += clean if len(columns) == clean.shape[1] else clean[:, columns]
         total += sums[second]
         better = total >= best
         np.copyto(best, total, where=better)

@@ -84,7 +84,7 @@ def test_a_pair_is_shown_while_its_anomaly_is_open_and_sources_stay_known() -> N
         engine.step(state, TimeReached(t_us))
         shown.append(len(state.inner.store.watch.window.seconds[-1].route))
     assert shown == [0, 1, 1, 0]
-    assert set(state.inner.store.sources.known) == {"c1/r0", "c3/r0"}
+    assert set(state.inner.store.sources) == {"c1/r0", "c3/r0"}
 
 
 @pytest.fixture(scope="module")

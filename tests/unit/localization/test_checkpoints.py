@@ -15,8 +15,8 @@ from localization import numbering
 from localization.evidence import EvidenceStore
 from localization.narrowing import climbed, narrow, steps, wide
 from localization.numbering import KeyNumbers
-from localization.producers import Source, Sources
 from localization.routes import RouteTable
+from localization.sources import Source, Sources
 from localization.topology import Topology
 from schemas.diagnosis import PairWindows
 from schemas.instants import SECOND_US
@@ -102,8 +102,14 @@ def test_a_topology_without_maps_is_written_down_as_well() -> None:
 
 
 def test_endpoints_as_probers_are_what_they_were() -> None:
-    known = Sources({"a": Source(7 * SECOND_US, 0.1 + 0.2, 9, (3, 5)), "b": Source(2)})
-    assert pickle.loads(pickle.dumps(known)) == known
+    known = Sources()
+    for second in [*range(0, 18, 2), 40]:
+        known.hear({"a", "b"} if second == 4 else {"a"}, second * SECOND_US)
+    assert dict(known) == {
+        "a": Source(40 * SECOND_US, 2.0, 10, (16 * SECOND_US, 40 * SECOND_US)),
+        "b": Source(4 * SECOND_US),
+    }
+    assert dict(pickle.loads(pickle.dumps(known))) == dict(known)
 
 
 def test_the_way_back_of_replies_is_worked_out_again() -> None:

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from localization.flows import Table
 from localization.inference import infer
 from localization.modes import MODES, MOST_NATS, misfit
-from localization.producers import Producers, Sources, is_starved
+from localization.producers import Producers, is_starved
 from localization.queues import QueueStore
 from localization.routes import sum_by_suspect
 from localization.routing import distances, hashed_path
 from localization.samples import Sample
+from localization.sources import Sources
 from localization.topology import Topology
 from schemas.instants import SECOND_US
 from schemas.maps import Ecmp, FabricEndpoints

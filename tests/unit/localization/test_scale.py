@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from localization import search
 from localization.evidence import EvidenceStore, new_evidence
-from localization.history import acquittal_of
+from localization.history import Second, UsedRoutes, acquittal_of
 from localization.inference import infer
 from localization.likelihood import explained
-from localization.modes import MODES
-from localization.numbering import KeyNumbers
+from localization.modes import MODES, most_more
+from localization.numbering import PORTS, KeyNumbers, RouteNumbers
 from localization.parameters import LocalizationParameters
 from localization.placing import Placing
 from localization.routes import FEW, trains_of
@@ -171,3 +171,50 @@ def test_what_crosses_any_of_many_suspects_is_what_crosses_one_of_them(count: in
     slow = [any(suspect in watch.routes.members[each] for suspect in suspects) for each in route.tolist()]
     assert watch.routes.crosses_any(route, suspects).tolist() == slow
     assert any(slow) == (count > 0)
+
+
+def test_a_pair_that_takes_another_path_and_comes_back_has_a_route_for_each() -> None:
+    numbers, found = RouteNumbers(), []
+    for paths in ([("a", "b"), ("c",)], [("c",), ("d", "e")], [("a", "b"), ("c",)]):
+        pairs = numbers.pairs_of([["x", "y"]], [["y", "x"]])
+        tags = numbers.tags_of(paths, numbers.newest_tags(pairs))
+        found.append(numbers.of(pairs, tags)[0].tolist())
+        assert tags.tolist() == [PORTS + numbers.paths[path] for path in paths]
+    assert found == [[0, 1], [2, 3], [0, 1]]
+    assert numbers.listed == list(numbers.paths)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=9), st.integers(1, 4))
+def test_routes_are_in_use_while_a_second_of_the_window_has_them(seconds: list[list[int]], length: int) -> None:
+    used, parts = UsedRoutes(), [np.array(second, np.int64) for second in seconds]
+    for end in range(1, len(parts) + 1):
+        window = parts[max(0, end - length) : end]
+        wanted = {number for part in window for number in part.tolist()}
+        assert set(np.flatnonzero(used.of(window, 10)).tolist()) == wanted
+
+
+def test_packets_on_a_suspect_are_counted_once_and_anew_when_trains_are_left_out() -> None:
+    watch = store_of(12, "h0r0-up").watch
+    table, seconds = watch.routes, watch.window.seconds
+
+    def plain(second: Second, suspect: int, without: int | None) -> tuple[int, int]:
+        members = table.members[second.route]
+        on = (members == suspect).any(axis=1) & ~(members == (-9 if without is None else without)).any(axis=1)
+        return int(second.sent[on].sum()), int(second.lost[on].sum())
+
+    for _ in range(2):
+        for suspect, without in ((0, None), (3, None), (0, 3), (3, 0)):
+            for since in (0, 5):
+                counts = np.array([plain(second, suspect, without) for second in seconds[since:]])
+                assert watch.packets_on(seconds[since:], suspect, without) == tuple(counts.sum(axis=0).tolist())
+        watch.mute([endpoint(*pairs()[0][0])], 0, seconds[6].t_us)
+
+
+losses = st.floats(1e-9, 1.0 - 1e-7)
+
+
+@given(st.integers(1, 200), st.integers(0, 200), losses, losses)
+def test_nobody_says_more_than_another_loss_allows(lost: int, survived: int, before: float, now: float) -> None:
+    counts = np.array([float(lost)]), np.array([float(survived)])
+    said = [MODES.say(*counts, np.array([p])) for p in (before, now)]
+    assert (said[1] - said[0]).max() <= most_more(*counts, (np.array([before]), np.array([now])))[0] + 1e-6
