@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import orjson
 import zstandard
@@ -34,6 +34,8 @@ from skeletonhunter.recordings.manifest import (
 LEVEL = 9
 TOGETHER = 256
 ARCHIVE = ".tar.zst"
+TAR_FORMAT: Final = tarfile.PAX_FORMAT
+"""As plain as the oldest one, but that a file may have 8 GiB or more."""
 
 
 class _TopicFile:
@@ -197,15 +199,19 @@ class RecordingWriter:
         with (
             packing.open("wb") as raw,
             zstandard.ZstdCompressor(level=self.level).stream_writer(raw) as packed,
-            tarfile.open(fileobj=packed, mode="w|", format=tarfile.USTAR_FORMAT) as tar,
+            tarfile.open(fileobj=packed, mode="w|", format=TAR_FORMAT) as tar,
         ):
             for file in files:
-                entry = tarfile.TarInfo(f"{name}/{file.name}")
-                entry.size = file.stat().st_size
-                entry.mode = 0o644
                 with file.open("rb") as content:
-                    tar.addfile(entry, content)
+                    tar.addfile(entry_of(f"{name}/{file.name}", file.stat().st_size), content)
         packing.replace(self.path)
+
+
+def entry_of(name: str, size: int) -> tarfile.TarInfo:
+    """The header of a file of so many bytes, the same whoever writes it and when."""
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = size, 0o644
+    return entry
 
 
 def _unwritten(place: Path, error: OSError) -> RecordingError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from skeletonhunter.recordings.anonymising import Anonymity
 from skeletonhunter.recordings.cut import Cut, cut_recording
 from skeletonhunter.recordings.manifest import RecordingError
 from skeletonhunter.recordings.reader import Recording
-from skeletonhunter.recordings.writer import TOGETHER, RecordingWriter, about
+from skeletonhunter.recordings.writer import TAR_FORMAT, TOGETHER, RecordingWriter, about, entry_of
 from skeletonhunter.settings import KafkaSettings, Settings
 
 ABOUT = about("r", "a test", (0, 1_000), "tests", "")
@@ -75,3 +77,12 @@ def test_an_arrival_that_no_clock_has_is_refused_with_its_line(tmp_path: Path, a
         Recording(tmp_path / "rec") as recording,
     ):
         list(recording.lines())
+
+
+@pytest.mark.parametrize("size", [0, 2**33 - 1, 2**33, 2**40])
+def test_a_file_in_an_archive_may_have_any_size(size: int) -> None:
+    header = entry_of("rec/probe-results.ndjson.zst", size).tobuf(TAR_FORMAT)
+    with tarfile.open(fileobj=io.BytesIO(header), mode="r|") as archive:
+        found = archive.next()
+    assert found is not None and found.size == size
+    assert len(header) == 512 or size >= 2**33
