@@ -84,15 +84,16 @@ def evaluate(
     try:
         parameters = load_settings(config, os.environ).parameters
         if cases:
+            _refuse_tolerances(tolerances, bless, "--cases")
             _count_cases(cases, parameters, processes, filters, (table, as_json))
             return
         if traces:
             judged = SkeletonRequest(traces, parameters, processes, simulated, beside, filters.only, filters.skip)
             complain_of_skeletons(judge_skeletons(judged, table, as_json), tolerances, bless)
             return
-        need_folder(output)
         chosen = select(filters, subjects, sizes, seeds, part)
         request = EvaluationRequest("quick" if quick else "full", output, processes, parameters, chosen)
+        _check_tolerances(request, tolerances, bless)
         outcome = _run(request, tuple(each.value for each in without or ()))
         _show(outcome, as_json, table)
         if plots:
@@ -100,6 +101,24 @@ def evaluate(
         _complain(request, outcome, tolerances or BUNDLED, bless)
     except (RecordingError, SelectionError, SettingsError, TolerancesError) as error:
         raise InputError(str(error)) from error
+
+
+def _check_tolerances(request: EvaluationRequest, tolerances: Path | None, bless: bool) -> None:
+    """Tells what can't be compared with before the work."""
+    from skeletonhunter.evaluation.tolerances import BUNDLED, read_tolerances
+
+    if request.whole:
+        read_tolerances(tolerances or BUNDLED)
+    else:
+        _refuse_tolerances(tolerances, bless, "a part of a campaign")
+
+
+def _refuse_tolerances(tolerances: Path | None, bless: bool, what: str) -> None:
+    from skeletonhunter.cli import InputError
+
+    if tolerances or bless:
+        option = "--tolerances" if tolerances else "--bless"
+        raise InputError(f"{option}: {what} is held to no tolerances, only a whole campaign and --traces are")
 
 
 def _count_cases(
@@ -125,11 +144,12 @@ def _count_cases(
 
 def _run(request: EvaluationRequest, without: tuple[EvidenceName, ...]) -> Evaluation:
     from skeletonhunter.cli import InputError
-    from skeletonhunter.cli.printing import progress_bar
+    from skeletonhunter.cli.printing import need_folder, progress_bar
     from skeletonhunter.evaluation.results import ScenarioResult
     from skeletonhunter.evaluation.session import evaluate
     from skeletonhunter.evaluation.workbench import PipelineBench
 
+    need_folder(request.output)
     total = len(request.scenarios())
     if not total:
         raise InputError(f"no scenario of the {request.campaign} campaign is left by{request.selection.text}")
