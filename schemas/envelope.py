@@ -11,11 +11,13 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from schemas.instants import LATEST_US
+
 Count = Annotated[int, Meta(ge=0)]
 """A number of things, or a cumulative counter: never negative."""
 
-InstantUs = Annotated[int, Meta(ge=0, le=2**53 - 1)]
-"""Microseconds since the Unix epoch, UTC: up to the year 2255, exact in consumers that know floats only."""
+InstantUs = Annotated[int, Meta(ge=0, le=LATEST_US)]
+"""Microseconds since the Unix epoch, UTC."""
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 """A part of one."""

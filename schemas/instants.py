@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 SECOND_US = 1_000_000
+LATEST_US = 2**53 - 1
+"""The latest instant of the contract: in the year 2255, exact in consumers that know floats only."""
 
 
 def window_start(t_us: int, width_us: int) -> int:

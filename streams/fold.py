@@ -73,7 +73,7 @@ class StageFold:
             BadRecord: the message contradicts an earlier one of its producer, its producer is not the one that
                 speaks for this, or there are too many keys or producers.
         """
-        if value.t_us - FAR_US > self._now_us and value.t_us - FAR_US > come_us and (self._now_us or come_us):
+        if 0 < max(self._now_us, come_us) < value.t_us - FAR_US:
             return self._leave_out(topic, key, value)
         if key not in self.sequencers:
             self._begin(key)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-ARRIVAL_HEADER = "arrival_us"
+from schemas.instants import LATEST_US
 
-LATEST_US = 2**53 - 1
-"""The latest instant of the contract; no time stamp is taken for a later one."""
+ARRIVAL_HEADER = "arrival_us"
 
 Headers = list[tuple[str, bytes]]
 
@@ -38,7 +37,10 @@ def arrival_headers(arrival_us: int) -> Headers:
 
 
 def arrival_of(headers: Iterable[tuple[str, bytes | None]] | None, timestamp_ms: int) -> int:
-    """When a record arrived, microseconds since the epoch; a header that is no number counts as absent."""
+    """When a record arrived, microseconds since the epoch; a header that is no number counts as absent.
+
+    No time stamp is taken for one that is later than the contract's latest instant.
+    """
     for name, text in headers or ():
         if name == ARRIVAL_HEADER and text is not None and text.isdigit() and len(text) <= 18:
             return min(int(text), LATEST_US)

@@ -17,8 +17,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from collectors.events.instants import FURTHEST_US, of_iso
+from collectors.events.instants import of_iso
 from collectors.events.notices import Notice, Severity, Subject, Value
+from schemas.instants import LATEST_US
 
 What = Literal["start", "exit", "oom"]
 
@@ -179,7 +180,7 @@ def _whole(value: object) -> int | None:
 
 
 def _instant(t_us: int) -> int | None:
-    return t_us if t_us <= FURTHEST_US else None
+    return t_us if t_us <= LATEST_US else None
 
 
 def notice_of(event: ContainerEvent, container: str, line: str) -> Notice:

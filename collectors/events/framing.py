@@ -17,9 +17,10 @@ import re
 import msgspec
 from msgspec.structs import replace
 
-from collectors.events.instants import SECOND_US, of_any, of_dmesg, of_epoch, of_glog, of_iso
+from collectors.events.instants import of_any, of_dmesg, of_epoch, of_glog, of_iso
 from collectors.events.notices import TEXT, Line
 from collectors.plain_text import plain
+from schemas.instants import SECOND_US
 
 LONGEST = 16_384
 _KMSG = re.compile(r"(\d{1,5}),(\d{1,19}),(\d{1,17}),([^;,]{0,64})(?:,[^;]{0,256})?;(.*)", re.S)

@@ -12,14 +12,14 @@ import re
 from calendar import timegm
 from datetime import date
 
-SECOND_US = 1_000_000
+from schemas.instants import LATEST_US, SECOND_US
+
 MONTHS = {
     name: number
     for number, name in enumerate(
         ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
     )
 }
-FURTHEST_US = 2**53 - 1
 
 _RFC3164 = re.compile(r"(?:(\d{4}) )?([A-Z][a-z]{2}) +(\d{1,2}) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 _DMESG = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})")
@@ -41,7 +41,7 @@ def of_fields(day: tuple[int, int, int], clock: tuple[int, int, int], fraction: 
         return None
     seconds = timegm((year, month, number, hour, minute, min(second, 59), 0, 0, 0)) + (second == 60) - zone_s
     t_us = seconds * SECOND_US + int(fraction[:6].ljust(6, "0"))
-    return t_us if 0 <= t_us <= FURTHEST_US else None
+    return t_us if 0 <= t_us <= LATEST_US else None
 
 
 def of_any(stamp: str, now_us: int, zone_s: int) -> int | None:
@@ -68,7 +68,7 @@ def of_epoch(text: str) -> int | None:
     """An instant as seconds since 1970 with a fraction, as journalctl and UCX write it."""
     seconds, _, fraction = text.partition(".")
     t_us = int(seconds) * SECOND_US + int(fraction[:6].ljust(6, "0"))
-    return t_us if t_us <= FURTHEST_US else None
+    return t_us if t_us <= LATEST_US else None
 
 
 def of_glog(day: str, clock: str, now_us: int, zone_s: int) -> int | None:

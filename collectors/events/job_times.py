@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from collectors.events.framing import parse_line
-from collectors.events.instants import SECOND_US
 from collectors.events.notices import Notice
+from schemas.instants import SECOND_US
 
 EARLY_S = 180.0
 """Connecting and seven retries of some seconds each are over by then."""

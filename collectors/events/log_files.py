@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from collectors.events.classifying import Source, classify
 from collectors.events.devices import Devices
 from collectors.events.framing import LONGEST, parse_line
-from collectors.events.instants import SECOND_US
 from collectors.events.job_times import JobTimes
 from collectors.events.kernel_log import instant
 from collectors.events.notices import Notice, Subject
@@ -29,6 +28,7 @@ from collectors.events.telling import Teller
 from collectors.events.wrapping import join_wrapped
 from collectors.flows.matching import Net, address
 from collectors.observing import Now, Observed
+from schemas.instants import SECOND_US
 
 MOST_BYTES = 1_000_000
 MOST_DATAGRAMS = 1_000

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from collectors.events.devices import Devices
-from collectors.events.instants import SECOND_US
 from collectors.events.notices import Notice, Subject
 from collectors.observing import Now, Observed
+from schemas.instants import SECOND_US
 
 MOST = 120
 MINUTE_US = 60 * SECOND_US

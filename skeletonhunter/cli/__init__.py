@@ -45,6 +45,11 @@ class InputError(Exception):
     """The input is wrong; the text is one clear sentence naming file, line and field. The program exits with 1."""
 
 
+def kafka_refusal(url: str, error: Exception) -> InputError:
+    """What Kafka says, as a sentence. ``error``: a ``KafkaException``."""
+    return InputError(f"Kafka at {url} says: {error.args[0].str()}")
+
+
 def build_cli(wanted: str | None = None) -> typer.Typer:
     """The program with all its commands, or with the one that is ``wanted``, where there is such a command.
 

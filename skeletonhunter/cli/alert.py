@@ -37,7 +37,7 @@ def alert(
 
     from collectors.exposing import AddressError
     from skeletonhunter.alerting.targets import TargetError
-    from skeletonhunter.cli import InputError
+    from skeletonhunter.cli import InputError, kafka_refusal
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
     from skeletonhunter.sinks.alert_memory import MissingTopicError
@@ -61,7 +61,7 @@ def alert(
     except (SettingsError, AddressError, TargetError, MissingTopicError, TooManyDeadLettersError) as error:
         raise InputError(str(error)) from error
     except KafkaException as error:
-        raise InputError(f"Kafka at {settings.kafka.url} says: {error.args[0].str()}") from error
+        raise kafka_refusal(settings.kafka.url, error) from error
     if as_json:
         print_json([{"target": each.name, "webhook": each.place, **asdict(counts)} for each, counts in told])
 

@@ -28,7 +28,7 @@ def sink(
     from confluent_kafka import KafkaException
 
     from collectors.exposing import AddressError
-    from skeletonhunter.cli import InputError
+    from skeletonhunter.cli import InputError, kafka_refusal
     from skeletonhunter.cli.printing import print_json
     from skeletonhunter.settings import SettingsError, load_settings
     from skeletonhunter.sinks.connection import faults_of_clickhouse
@@ -44,7 +44,7 @@ def sink(
     except (SettingsError, AddressError, OutdatedDatabaseError, TooManyDeadLettersError) as error:
         raise InputError(str(error)) from error
     except KafkaException as error:
-        raise InputError(f"Kafka at {settings.kafka.url} says: {error.args[0].str()}") from error
+        raise kafka_refusal(settings.kafka.url, error) from error
     if as_json:
         print_json(asdict(counts))
 

@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from schemas.instants import LATEST_US
 from schemas.topics import topics
 from schemas.truth import Truth
 from skeletonhunter.recordings.archive import is_archive, unpack
 from skeletonhunter.recordings.files import COMPRESSED, Budget, Limits, read_lines, read_whole
 from skeletonhunter.recordings.manifest import MANIFEST, TRUTH, Manifest, RecordingError, parse_manifest
-from streams.records import LATEST_US
 
 SUFFIXES = (".ndjson", f".ndjson{COMPRESSED}")
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from schemas.instants import LATEST_US
 from schemas.json_schema import LARGEST, SMALLEST
-
-INSTANT_LIMIT = 2**53 - 1
-"""Upper bound of instants, by which a schema's integer is known for one."""
 
 
 def type_in_words(schema: dict[str, Any]) -> str:
@@ -30,7 +28,7 @@ def _any(schema: dict[str, Any]) -> str:
 
 def _integer(schema: dict[str, Any]) -> str:
     low, high = schema.get("minimum", SMALLEST), schema.get("maximum", LARGEST)
-    if high == INSTANT_LIMIT:
+    if high == LATEST_US:  # by that an integer is known for an instant
         return "instant"
     return "integer" + _range(None if low == SMALLEST else low, None if high == LARGEST else high)
 
