@@ -23,6 +23,7 @@ import faust
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from faust.types import TP
 
+from streams.answers import passes
 from streams.offsets import Spot
 from streams.runner import PartitionRunner
 from streams.setup import WorkerSetup
@@ -79,7 +80,7 @@ def _offset_in(message: Message | None) -> tuple[int, bool] | None:
         return message.offset() or 0, True
     if error.code() == KafkaError._PARTITION_EOF:
         return message.offset() or 0, False
-    if error.retriable():
+    if passes(error):
         return None
     raise KafkaException(error)
 

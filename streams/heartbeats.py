@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from streams.answers import ask, passes
 from streams.settling import Beat
 from streams.setup import WorkerSetup
 
@@ -44,10 +45,8 @@ class Heartbeats:
         topic = setup.prefix + TOPIC
         asked = [TopicPartition(topic, number, from_us // 1000) for number in range(setup.partitions)]
         try:
-            found = self._consumer.offsets_for_times(asked, timeout=PATIENCE_S)
+            found = ask(lambda left_s: _all_told(self._consumer.offsets_for_times(asked, timeout=left_s)), PATIENCE_S)
             for spot in found:
-                if spot.error is not None:
-                    raise KafkaException(spot.error)
                 if spot.offset < 0:
                     spot.offset = OFFSET_END
             self._consumer.assign(found)
@@ -84,5 +83,12 @@ class Heartbeats:
                 return
         elif error.code() == KafkaError._PARTITION_EOF:
             self._at_end.add(partition or 0)
-        elif not error.retriable():
+        elif not passes(error):
             raise KafkaException(error)
+
+
+def _all_told(spots: list[TopicPartition]) -> list[TopicPartition]:
+    for spot in spots:
+        if spot.error is not None:
+            raise KafkaException(spot.error)
+    return spots

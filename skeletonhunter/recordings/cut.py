@@ -26,6 +26,7 @@ from skeletonhunter.recordings.manifest import Manifest, RecordingError
 from skeletonhunter.recordings.spool import Row, Spool
 from skeletonhunter.recordings.writer import RecordingWriter, about, refuse_taken
 from skeletonhunter.settings import KafkaSettings
+from streams.answers import log_bounds, passes
 from streams.records import arrival_of
 
 ANSWER_S = 10.0
@@ -201,7 +202,7 @@ class _Reader:
             silent_s = 0.0
             while self.open and (self.unread or silent_s < QUIET_S):
                 batch = self.consumer.consume(BATCH, SLICE_S)
-                silent_s = 0.0 if batch else silent_s + SLICE_S
+                silent_s = 0.0 if any(each.error() is None for each in batch) else silent_s + SLICE_S
                 if silent_s > ANSWER_S:
                     raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"no records for {ANSWER_S:.0f} s"))
                 for message in batch:
@@ -215,8 +216,8 @@ class _Reader:
         starts = {}
         for topic in self.cut.topics:
             name = self.settings.prefix + topic
-            for part in known[name].partitions if name in known else ():
-                low, high = self.consumer.get_watermark_offsets(TopicPartition(name, part), timeout=ANSWER_S)
+            parts = known[name].partitions if name in known else ()
+            for part, (low, high) in log_bounds(self.consumer, name, parts, ANSWER_S).items():
                 if low < high:
                     starts[name, part], self.ends[name, part] = low, high
         starts = {spot: max(low, self.positions.get(spot, low)) for spot, low in starts.items()}
@@ -227,7 +228,7 @@ class _Reader:
     def _take(self, message: Message) -> Iterator[tuple[str, Row]]:
         error = message.error()
         if error is not None:
-            if error.code() == KafkaError._PARTITION_EOF:
+            if error.code() == KafkaError._PARTITION_EOF or passes(error):
                 return
             raise KafkaException(error)
         spot, offset = (message.topic() or "", message.partition() or 0), message.offset() or 0

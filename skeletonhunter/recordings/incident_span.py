@@ -12,6 +12,7 @@ from schemas.codec import BadRecord, decode
 from schemas.diagnosis import Incident
 from skeletonhunter.recordings.manifest import RecordingError
 from skeletonhunter.settings import KafkaSettings
+from streams.answers import log_bounds
 from streams.records import arrival_of
 
 ANSWER_S = 10.0
@@ -70,8 +71,8 @@ def _newest(settings: KafkaSettings, name: str) -> Incident | None:
 def _spots(consumer: Consumer, topic: str) -> dict[int, int]:
     known = consumer.list_topics(timeout=ANSWER_S).topics
     parts = known[topic].partitions if topic in known else ()
-    marks = {part: consumer.get_watermark_offsets(TopicPartition(topic, part), timeout=ANSWER_S) for part in parts}
-    return {part: low for part, (low, high) in marks.items() if low < high}
+    bounds = log_bounds(consumer, topic, parts, ANSWER_S)
+    return {part: low for part, (low, high) in bounds.items() if low < high}
 
 
 def _incident(raw: bytes, name: str, message: Any) -> Incident | None:

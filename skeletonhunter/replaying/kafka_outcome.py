@@ -17,6 +17,7 @@ from schemas.codec import BadRecord, decode
 from schemas.control import DeadLetter
 from schemas.diagnosis import Incident
 from skeletonhunter.settings import KafkaSettings
+from streams.answers import passes
 from streams.offsets import Spot
 from streams.records import arrival_of
 
@@ -86,7 +87,7 @@ def _until_ends(consumer: Consumer, unfinished: set[tuple[str, int]]) -> Iterato
     last_s = time.monotonic()
     while unfinished:
         messages = consumer.consume(BATCH, SLICE_S)
-        if messages:
+        if any(each.error() is None for each in messages):
             last_s = time.monotonic()
         elif time.monotonic() - last_s > WAIT_S:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"no end of {sorted(unfinished)[0]} in {WAIT_S} s"))
@@ -96,7 +97,7 @@ def _until_ends(consumer: Consumer, unfinished: set[tuple[str, int]]) -> Iterato
                 yield message
             elif error.code() == KafkaError._PARTITION_EOF:
                 unfinished.discard((message.topic() or "", message.partition() or 0))
-            elif not error.retriable():
+            elif not passes(error):
                 raise KafkaException(error)
 
 

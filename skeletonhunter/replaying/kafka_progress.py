@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
 
 from schemas.codec import decode
 from schemas.control import Tick
 from skeletonhunter.settings import KafkaSettings
+from streams.answers import passes
 from streams.barrier import CLOCK
 from streams.offsets import Spot
 from streams.records import arrival_of
@@ -78,7 +79,7 @@ class PipelineProgress:
             error = message.error()
             if error is None:
                 self._note(message)
-            elif not error.retriable() and error.code() != KafkaError._ALL_BROKERS_DOWN:
+            elif not passes(error):
                 raise KafkaException(error)
 
     def _note(self, message: Message) -> None:

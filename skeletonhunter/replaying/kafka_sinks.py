@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from skeletonhunter.replaying.kafka_services import Program
 from skeletonhunter.settings import KafkaSettings
+from streams.answers import passes
 from streams.offsets import Spot
 
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def _behind(consumer: Consumer, prefix: str, awaited: Mapping[Spot, int]) -> boo
     try:
         committed = consumer.committed(asked, timeout=TIMEOUT_S)
     except KafkaException as error:
-        if error.args[0].retriable():
+        if passes(error.args[0]):
             log.warning("can't tell how far a sink has come: %s", error)
             return True
         raise

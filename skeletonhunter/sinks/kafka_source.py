@@ -17,20 +17,13 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from skeletonhunter.settings import KafkaSettings
+from streams.answers import passes
 from streams.records import Record, arrival_of
 
 _log = logging.getLogger(__name__)
 
 HOLD_SLICE_S = 0.1
 PAY_AGAIN_S = 2.0
-_PASSING = frozenset(
-    (
-        KafkaError.UNKNOWN_TOPIC_OR_PART,
-        KafkaError._UNKNOWN_TOPIC,
-        KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._MAX_POLL_EXCEEDED,  # the wait was long, or the machine slept; reading joins again
-    )
-)
 
 Place = tuple[str, int]
 """(topic without prefix, partition)"""
@@ -160,7 +153,8 @@ def _is_record(message: Message) -> bool:
     error = message.error()
     if error is None:
         return True
-    if error.code() in _PASSING or error.retriable():
+    slept = error.code() == KafkaError._MAX_POLL_EXCEEDED  # or the wait was long; reading joins again
+    if slept or passes(error):
         _log.warning("%s", error.str())
         return False
     raise KafkaException(error)

@@ -27,6 +27,7 @@ from skeletonhunter.settings import KafkaSettings, Settings
 from skeletonhunter.sinks.dead_letters import DeadLetters
 from skeletonhunter.sinks.kafka_source import KafkaSource, Reading
 from skeletonhunter.tenants.ownership import DOWN, UP, Ownership, prefix_of
+from streams.answers import log_bounds
 from streams.records import Record, arrival_headers
 from streams.topic_admin import TopicAdmin, TopicPlan, plan_topics
 
@@ -77,23 +78,20 @@ class MapReader:
         """Reads all maps that there are.
 
         Raises:
-            TopicError: Kafka does not answer, or has no such topic.
+            TopicError: Kafka does not answer.
+            KafkaException: it does not tell what there is.
         """
         admin = TopicAdmin(self.settings.url, self.settings.prefix, self.settings.librdkafka)
         numbers = range(admin.existing().get(MAPS, 0))
-        ends = admin.ends([(MAPS, number) for number in numbers])
         topic = self.settings.prefix + MAPS
+        bounds = log_bounds(self._consumer, topic, numbers, BEHIND_S)
         self._consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
-        missing = {number: end for (_, number), end in ends.items() if end > self._first(topic, number)}
+        missing = {number: end for number, (first, end) in bounds.items() if end > first}
         while missing and not stop.is_set():
             for message in self._consumer.consume(BATCH, WAIT_S):
                 self._take(message)
             at = {each.partition: each.offset for each in self._consumer.position(self._consumer.assignment())}
             missing = {number: end for number, end in missing.items() if at.get(number, 0) < end}
-
-    def _first(self, topic: str, number: int) -> int:
-        low, _high = self._consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=BEHIND_S)
-        return int(low)
 
     def catch_up(self, timeout_s: float = 0.0) -> None:
         """Reads what is new, and waits for it for up to ``timeout_s``."""
