@@ -50,23 +50,27 @@ class DemandOnRequest:
             self._asked.demand()
 
 
-class HasGids(Protocol):
-    """Something that knows which GID each endpoint uses."""
+class Watching(Protocol):
+    """Something that watches RNICs and knows which GID each endpoint uses."""
 
     @property
     def gids(self) -> dict[str, str]:
         """GID by endpoint."""
 
+    @property
+    def watches(self) -> tuple[str, ...]:
+        """Component ids of the RNICs that can be read."""
 
-class GidReport:
-    """Puts GIDs in use into the health message."""
 
-    def __init__(self, source: HasGids) -> None:
+class StateReport:
+    """Puts GIDs in use, and which RNICs are watched, into the health message."""
+
+    def __init__(self, source: Watching) -> None:
         self._source = source
 
     def report(self) -> SelfReport:
         """See ``SelfReporting``."""
-        return SelfReport(gids=self._source.gids)
+        return SelfReport(gids=self._source.gids, watches=self._source.watches)
 
 
 class RememberedDevices:

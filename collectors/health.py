@@ -94,6 +94,7 @@ class Health:
         """How the agent is doing."""
         reports = self._reports()
         gids = {endpoint: gid for report in reports for endpoint, gid in report.gids.items()}
+        watches = [report.watches for report in reports if report.watches is not None]
         versions = [report.plan_version for report in reports if report.plan_version is not None]
         fields = {
             "agent": self.plan.agent,
@@ -106,6 +107,7 @@ class Health:
             "dropped": self._dropped() + sum(report.dropped for report in reports),
             "gids": gids or None,
             "plan_version": max(versions, default=None),
+            "watches": sorted(set().union(*watches)) if watches else None,
         }
         return Observed(topic=STREAM, stream=STREAM, t_us=now.t_us, fields=fields)
 

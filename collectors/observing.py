@@ -151,12 +151,16 @@ class SelfReporting(Protocol):
 
 
 class SelfReport(Struct, frozen=True):
-    """For the health message: endpoints in the part's care, GIDs in use, the plan followed, facts it had to drop."""
+    """For the health message: endpoints in the part's care, GIDs in use, the plan followed, facts it had to drop.
+
+    ``watches``: component ids whose troubles the part would report, as it can read them now; None: it watches none.
+    """
 
     covers: tuple[str, ...] = ()
     gids: dict[str, str] = {}
     plan_version: int | None = None
     dropped: int = 0
+    watches: tuple[str, ...] | None = None
 
 
 @runtime_checkable

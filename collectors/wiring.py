@@ -77,12 +77,12 @@ def _rnic_bursts(site: Site) -> Made:
 
 
 def _rnic_state(site: Site) -> Made:
-    """``device-events``: ports, GIDs, PCIe links and bonds of the RNICs; GIDs in use for the health message."""
-    from collectors.companions import GidReport
+    """``device-events``: ports, GIDs, PCIe links and bonds of RNICs; GIDs and who is watched for the health message."""
+    from collectors.companions import StateReport
     from collectors.rnic.state import RnicState
 
     state = RnicState(site.residents.placements, site.cards, site.settings.rnic)
-    yield Piece(state, companions=(GidReport(state),))
+    yield Piece(state, companions=(StateReport(state),))
 
 
 def _probing(site: Site) -> Made:

@@ -44,11 +44,20 @@ def action_of(scene: Scene, heap: Heap, blamed: tuple[str, IssueId | None], awai
 
 
 def _cut_link(scene: Scene, heap: Heap, issue: IssueId | None) -> str | None:
-    """The only link of an RNIC that gets nothing through, where trains alone speak: the fault may lie at either end."""
+    """The only link of an RNIC that gets nothing through, where trains alone speak: the fault may lie at either end.
+
+    A bond that is to blame because nobody complains may be a port that is down and was not reported.
+    """
     kind, _, name = heap.clues[0].component.partition(":")
     cables = scene.topology.neighbours.get(name, []) if kind == "rnic" else []
     total = all(f.loss >= TOTAL for f in scene.store.watch.faults if f.suspect in scene.case.faults)
-    if issue is not None or not heap.sources <= {"underlay"} or not scene.case.faults or not total or len(cables) != 1:
+    if (
+        issue not in (None, "bond_error")
+        or not heap.sources <= {"underlay"}
+        or not scene.case.faults
+        or not total
+        or len(cables) != 1
+    ):
         return None
     return f"link:{cables[0].link}"
 

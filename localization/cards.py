@@ -108,7 +108,8 @@ def what_is_left(scene: Scene, node: str) -> IssueId | None:
     """The issue of a card through which nothing passes, that answers its host and of which nobody complains.
 
     A card that is dead would not answer; of a port that is down one of its ends says so, as a rule; a GID that has
-    changed shows in the agent's health. What is left are the ports that can't be bonded.
+    changed shows in the agent's health. What is left are the ports that can't be bonded. That nobody complains says
+    something if somebody would: an agent that watches the card, or others who were heard to complain.
     """
     if scene.t_us - scene.onset_us < SETTLED_US or not answers(scene, node) or not _gids_known(scene, node):
         return None
@@ -117,7 +118,8 @@ def what_is_left(scene: Scene, node: str) -> IssueId | None:
     complained = any(
         event.device in around and event.t_us >= scene.onset_us - BEFORE_US for event in scene.store.events
     )
-    return None if complained or "device-events" not in scene.store.seen_topics else "bond_error"
+    watched = scene.store.producers.is_watched(f"rnic:{node}", scene.onset_us)
+    return "bond_error" if not complained and (watched or "device-events" in scene.store.seen_topics) else None
 
 
 def slow_for_no_other_reason(scene: Scene, node: str) -> bool:

@@ -7,6 +7,8 @@ warning says that nothing can pass. It names the issue. That no device warned ac
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from localization.cards import answers, card_clues
 from localization.cases import Clue, Outcome
 from localization.links import usage_since
@@ -46,7 +48,7 @@ def host_pass(scene: Scene) -> Outcome:
     blamed = list(dict.fromkeys(clue.component for clue in outcome.clues))
     if blamed:
         verdict, reason = "suspect", f"what {listing(blamed)} say of themselves, or no longer do, fits"
-    elif "device-events" not in scene.store.seen_topics:
+    elif "device-events" not in scene.store.seen_topics and not _are_watched(scene, touched):
         verdict, reason = "inconclusive", "no device events were observed, which proves nothing"
     else:
         verdict, reason = "clean", "no device that the pairs have in common warned, which acquits nobody"
@@ -58,6 +60,12 @@ def host_pass(scene: Scene) -> Outcome:
         reason=reason,
     )
     return outcome
+
+
+def _are_watched(scene: Scene, components: Iterable[str]) -> bool:
+    """Whether an agent would have reported the troubles of any component."""
+    since_us = scene.onset_us - BEFORE_US
+    return any(scene.store.producers.is_watched(each, since_us) for each in components)
 
 
 def _touched(scene: Scene) -> dict[str, float]:

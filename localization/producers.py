@@ -63,7 +63,8 @@ def agent_of_producer(producer: str) -> str:
 class Producers:
     """All streams that localization reads itself, each agent's newest health, and the last that said starved.
 
-    ``told``: by job, what the skeleton stage last told of counters and bursts.
+    ``told``: by job, what the skeleton stage last told of counters and bursts. ``watcher``: by component, the agent
+    that said last that it would report its troubles.
     """
 
     streams: dict[tuple[str, str], Stream] = field(default_factory=dict)
@@ -71,6 +72,7 @@ class Producers:
     starved: dict[str, AgentHealth] = field(default_factory=dict)
     agent_of: dict[str, str] = field(default_factory=dict)
     told: dict[str, ReportingGaps] = field(default_factory=dict)
+    watcher: dict[str, str] = field(default_factory=dict)
 
     def hear(self, topic: str, value: Message) -> None:
         """A message came."""
@@ -84,6 +86,8 @@ class Producers:
             self._note(value)
             for endpoint in value.covers:
                 self.agent_of[endpoint] = value.agent
+            for component in value.watches or ():
+                self.watcher[component] = value.agent
 
     def take_gaps(self, value: ReportingGaps) -> None:
         """What the skeleton stage tells of a job takes the place of what it told before."""
@@ -129,6 +133,11 @@ class Producers:
         """Whether any stream of an agent was heard after an instant."""
         return any(stream.agent == agent and stream.last_us > since_us for stream in self.streams.values())
 
+    def is_watched(self, component: str, since_us: int) -> bool:
+        """Whether an agent has said since an instant that it would report the troubles of a component."""
+        health = self.health.get(self.watcher.get(component, ""))
+        return health is not None and health.t_us >= since_us and component in (health.watches or ())
+
     def health_due_us(self, agent: str) -> int | None:
         """By when an agent's next health message is due; None: it never sends any regularly."""
         known = [s for (topic, _), s in self.streams.items() if topic == "agent-health" and s.agent == agent]
@@ -139,5 +148,6 @@ class Producers:
         self.streams = {key: s for key, s in self.streams.items() if t_us - s.last_us < FORGET_US}
         self.health = {agent: value for agent, value in self.health.items() if t_us - value.t_us < FORGET_US}
         self.starved = {agent: value for agent, value in self.starved.items() if t_us - value.t_us < FORGET_US}
+        self.watcher = {name: agent for name, agent in self.watcher.items() if agent in self.health}
         covered = {endpoint for value in self.health.values() for endpoint in value.covers}
         self.agent_of = {name: agent for name, agent in self.agent_of.items() if name in covered or name in placed}

@@ -229,6 +229,7 @@ class AgentHealth(Message, frozen=True, kw_only=True):
     dropped: Count | None = None
     gids: dict[str, str] | None = None
     plan_version: Count | None = None
+    watches: tuple[str, ...] | None = None
 
 
 class JobProgress(JobMessage, frozen=True, kw_only=True):

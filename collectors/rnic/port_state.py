@@ -63,7 +63,7 @@ class Speed(Struct, frozen=True):
 
 
 class PortState:
-    """One endpoint's port in one life of its card."""
+    """One endpoint's port in one life of its card. ``is_read``: the last look at its state was answered."""
 
     def __init__(self, sys: Path, device: Device, port: int, memory: Memory) -> None:
         self.device, self.port, self.memory = device, port, memory
@@ -76,6 +76,7 @@ class PortState:
         self._gids = GidReader(folder)
         self._bytes = ByteReader(sys, device, port)
         self._moved: tuple[int, int] | None = None
+        self.is_read = False
 
     def _down_counter(self, folder: str) -> Attribute:
         """The count of downs: the network device's, else the port's; they count the same."""
@@ -99,6 +100,7 @@ class PortState:
         except OSError:
             state, physical = "unknown", "unknown"
         up = None if state == "unknown" else state in ("active", "active_defer")
+        self.is_read = up is not None
         downs = self._downs.counter()
         for change in self.memory.link.look(now.mono_us, up, downs if type(downs) is int else None):
             yield _link_event(now, placement, change, f"{state}, {physical}")

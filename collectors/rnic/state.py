@@ -16,7 +16,8 @@
 | ``speed_degraded`` | warning | slower than it should be, or than another port of its model on this host |
 | ``mtu_mismatch`` | warning | another MTU than most ports of its model on this host |
 
-``gids`` is the GID in use of each endpoint, for the agent's health message. What can't be read says nothing.
+``gids`` is the GID in use of each endpoint, ``watches`` are the cards that can be read, both for the agent's health
+message: of a card that is watched, silence says something. What can't be read says nothing.
 """
 
 from __future__ import annotations
@@ -51,6 +52,12 @@ class RnicState:
     def gids(self) -> dict[str, str]:
         """The GID in use of each endpoint that has one."""
         return {name: one.gid.gid for name, one in self._memory.items() if one.gid is not None and not one.holes}
+
+    @property
+    def watches(self) -> tuple[str, ...]:
+        """Component ids of the cards whose ports gave their state when they were looked at."""
+        read = {name for name, port in self._ports.items() if port.is_read}
+        return tuple(sorted({rnic_id(one.host, one.rnic) for one in self._current if one.endpoint in read}))
 
     def collect(self, now: Now) -> Iterable[Observed]:
         """One look; what is new."""

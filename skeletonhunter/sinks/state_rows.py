@@ -68,5 +68,6 @@ def agent_health(batch: Batch) -> Frames:
         "dropped": whole(value.dropped for value in values),
         "gids": json_text(value.gids for value in values),
         "plan_version": whole(value.plan_version for value in values),
+        "watches": lists(value.watches or () for value in values),
     }
     return {"agent_health": batch.frame(own)}

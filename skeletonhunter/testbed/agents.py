@@ -101,12 +101,20 @@ def health_lines(world: World, effects: Effects, registry: Registry, second: int
             kind = "switch-collector" if host == COLLECTOR else "host-agent"
             stream = registry.stream("agent-health", host, kind, job={})
             body = _health(world, effects, host, [], second) | {"host": host, "plan_version": None}
+            if host != COLLECTOR:
+                body["watches"] = _watched(world, effects, host, second)
             lines += stream.send(second, body)
     return lines
 
 
 def _containers(world: World) -> list[tuple[str, list[Member]]]:
     return [item for job in world.jobs for item in job.containers().items()]
+
+
+def _watched(world: World, effects: Effects, host: str, second: int) -> list[str]:
+    """The cards that a host's agent can read: it would report their troubles, though such reports get lost."""
+    unread = {n for numbers, when in effects.unreadable if _holds(when, second) for n in numbers}
+    return sorted({f"rnic:{member.node}" for member in world.on_host(host) if member.number not in unread})
 
 
 def _health(world: World, effects: Effects, agent: str, members: Sequence[Member], second: int) -> Json:

@@ -93,9 +93,17 @@ def test_what_parts_report_is_put_together() -> None:
     bench.dropped = 3
     bench.reports = [
         SelfReport(covers=("c/b", "c/a")),
-        SelfReport(covers=("c/a",), gids={"c/a": "fe80::1"}, plan_version=7, dropped=2),
-        SelfReport(plan_version=4),
+        SelfReport(covers=("c/a",), gids={"c/a": "fe80::1"}, plan_version=7, dropped=2, watches=("rnic:h/b",)),
+        SelfReport(plan_version=4, watches=("rnic:h/a",)),
     ]
     told = bench.beat()
     assert told["covers"] == ["c/a", "c/b"]
     assert (told["gids"], told["plan_version"], told["dropped"]) == ({"c/a": "fe80::1"}, 7, 5)
+    assert told["watches"] == ["rnic:h/a", "rnic:h/b"]
+
+
+def test_who_watches_nothing_says_nothing_of_it_and_who_can_read_nothing_says_that() -> None:
+    bench = Bench()
+    assert bench.beat()["watches"] is None
+    bench.reports = [SelfReport(watches=())]
+    assert bench.beat()["watches"] == []

@@ -10,7 +10,7 @@ from schemas.diagnosis import Incident, Observed
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.reporting import ReportingGaps, SilentStream, UnreadRnic
-from schemas.telemetry import FlowTables
+from schemas.telemetry import AgentHealth, FlowTables
 from tests.anomalies import anomaly
 from tests.small_fabric import (
     BEGIN_US,
@@ -118,6 +118,19 @@ def test_what_is_left_of_a_cut_off_card_of_which_nobody_complains_is_its_bond() 
     heard = [event(5.0, "host:h1", "unknown")]
     (incident,) = told(60, cut_off, dumps(60), heard, agents_with_gids(60))
     assert (incident.component, incident.issue) == ("rnic:h7/mlx5_0", "bond_error")
+
+
+@pytest.mark.parametrize(("watched", "issue"), [("rnic:h7/mlx5_0", "bond_error"), ("rnic:h7/mlx5_1", None)])
+def test_silence_counts_of_a_card_that_an_agent_says_it_watches(watched: str, issue: str | None) -> None:
+    heartbeats: list[Message] = []
+    for second in range(3, 60, 5):
+        body = envelope("agent:h7/agent-health", float(second), len(heartbeats))
+        beat = AgentHealth(**body, agent="h7", host="h7", covers=(), state="ok", watches=(watched,))
+        heartbeats.append(beat)
+    (incident,) = told(60, cut_off, dumps(60), agents_with_gids(60), heartbeats)
+    assert (incident.component, incident.issue) == ("rnic:h7/mlx5_0", issue)
+    (link,) = [each.id for each in fabric_map().links if "h7/mlx5_0" in each.a + each.b]
+    assert incident.action.target == f"link:{link}"  # right whichever end it is
 
 
 def agents_with_gids(seconds: int) -> list[Message]:

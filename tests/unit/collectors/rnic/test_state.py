@@ -77,6 +77,18 @@ def test_a_gid_that_moves_is_told_at_once_and_the_health_message_knows(tmp_path:
     assert (values["old_index"], values["new_index"], values["gid"], values["endpoint"]) == (3, 4, V4, "c0/mlx5_0")
 
 
+def test_a_card_is_watched_while_its_state_can_be_read(tmp_path: Path) -> None:
+    folder = card(tmp_path, "mlx5_0", "0000:01:00.0", UP)
+    card(tmp_path, "mlx5_1", "0000:02:00.0", UP)
+    part = watching(tmp_path, placed("mlx5_0", "mlx5_1", "mlx5_7"))
+    assert part.watches == ()
+    look(part, 0)
+    assert part.watches == ("rnic:h/mlx5_0", "rnic:h/mlx5_1")
+    put(folder, "ports/1/state", "nonsense")
+    look(part, 1)
+    assert part.watches == ("rnic:h/mlx5_1",)
+
+
 def test_another_gid_beside_the_one_in_use_is_no_change(tmp_path: Path) -> None:
     folder = card(tmp_path, "mlx5_0", "0000:01:00.0", {**UP, "gids/3": V4, "gid_attrs/types/3": "RoCE v2"})
     part = watching(tmp_path, placed("mlx5_0"))
