@@ -31,6 +31,8 @@ SUPPORT_NATS = 3.0
 TIE_NATS = 1e-6
 ROUNDS = 2
 HEAVY_HIT = 0.3
+HEAVY = 0.5
+"""A train that nothing happened to contradicts a steady loss of so much."""
 EDGE_S = 2
 
 
@@ -147,7 +149,24 @@ def fit_best(sample: Sample, p: Floats, suspect: int, found: Gains) -> Pick:
     """The suspect in its best steady or erratic mode, each from the second on that suits it best."""
     ways = sample.modes.best(found.by_mode[suspect])
     begins = dict.fromkeys(int(found.since[suspect, at]) for at in ways)
-    return max((fit(sample, p, suspect, since) for since in begins), key=lambda pick: pick.gain)
+    best = max((fit(sample, p, suspect, since) for since in begins), key=lambda pick: pick.gain)
+    return _begun_within(sample, p, best)
+
+
+def _begun_within(sample: Sample, p: Floats, pick: Pick) -> Pick:
+    """A heavy fault from the second on in which it was there from the beginning, if that suits it better.
+
+    Until then some trains still passed unharmed. These would speak against whatever has more of them: against a card
+    in favour of one of its links.
+    """
+    for since in range(pick.since + 1, min(pick.since + EDGE_S + 1, len(sample.against))):
+        if pick.erratic or pick.loss < HEAVY:
+            break
+        later = fit(sample, p, pick.suspect, since)
+        if later.gain > pick.gain and not later.erratic:
+            pairs, seconds = max(pick.pairs, later.pairs), max(pick.seconds, later.seconds)
+            pick = replace(later, pairs=pairs, seconds=seconds)
+    return pick
 
 
 def fit(sample: Sample, p: Floats, suspect: int, since: int) -> Pick:
