@@ -6,7 +6,7 @@ links for less does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,26 +43,48 @@ class Explanation:
     runner_up: Pick | None
 
 
-def infer(sample: Sample, penalty: float, rank: Rank) -> Explanation:
+def infer(sample: Sample, penalty: float, rank: Rank, known: Sequence[Pick] = ()) -> Explanation:
     """The faults that a window of trains shows; each is worth ``penalty`` nats less its prior.
 
     One suspect that touches much and hits at will can claim what several plain ones would explain better: what was
     found has to stand against what is found if single parts that lose steadily are taken first.
+
+    ``known``: what the search begins with instead of finding it again; it keeps its rivals and its lead.
     """
     tried = worth_trying(sample, penalty - RIVAL_NATS)
-    picks, level, worth = _collect(sample, (penalty, set()), rank, tried, ([], 0.0))
-    if any(pick.erratic or sample.prior[pick.suspect] < 0.0 for pick in picks):
+    begun = _fitted(sample, known, penalty)
+    picks, level, worth = _collect(sample, (penalty, set()), rank, tried, begun)
+    old = {pick.suspect: pick for pick in known}
+    if any(_is_wide(sample, pick) for pick in picks if pick.suspect not in old):
         plain = replace(sample, modes=sample.modes.steady, against=sample.against[:, :, : len(sample.modes.loss)])
         wide = set(np.flatnonzero(sample.prior < 0.0).tolist())
-        first, _, first_worth = _collect(plain, (penalty, wide), rank, tried, ([], 0.0))
+        begun = _fitted(plain, [pick for pick in known if not _is_wide(sample, pick)], penalty)
+        first, _, first_worth = _collect(plain, (penalty, wide), rank, tried, begun)
         others, other_level, other_worth = _collect(sample, (penalty, set()), rank, tried, (first, first_worth))
         if other_worth > worth:
             picks, level = others, other_level
-    picks = [with_rivals(sample, picks, number, (level, tried, penalty)) for number in range(len(picks))]
+    for number, pick in enumerate(picks):
+        before = old.get(pick.suspect)
+        if before is None:
+            picks[number] = with_rivals(sample, picks, number, (level, tried, penalty))
+        else:
+            picks[number] = replace(pick, rivals=before.rivals, lead=before.lead)
     p = explained(sample, picks, level)
     found = gains(sample, p, np.arange(sample.against.shape[1]))
     runner_up = _runner_up(sample, found, p, {pick.suspect for pick in picks})
     return Explanation(picks, level, found.by_mode, runner_up)
+
+
+def _is_wide(sample: Sample, pick: Pick) -> bool:
+    """Whether a pick could claim what several plain ones explain."""
+    return pick.erratic or sample.prior[pick.suspect] < 0.0
+
+
+def _fitted(sample: Sample, known: Sequence[Pick], penalty: float) -> tuple[list[Pick], float]:
+    """What is known already, each fitted given the others, and what all are worth."""
+    p = explained(sample, [], 1.0)
+    picks, _ = refine(sample, [fit(sample, p, pick.suspect, pick.since) for pick in known], 1.0)
+    return picks, sum(pick.gain + float(sample.prior[pick.suspect]) - penalty for pick in picks)
 
 
 def _collect(

@@ -12,6 +12,7 @@ from localization.arrays import Flags, Floats, Ints
 from localization.faults import Fault, crossing_of, same_trouble
 from localization.history import Second
 from localization.inference import Explanation, infer, merge_links
+from localization.lasting import settled_picks
 from localization.modes import MODES
 from localization.samples import Pick, Sample
 from localization.suspects import PRIOR_NATS, Suspect, component_of
@@ -34,7 +35,8 @@ def look(watch: FabricWatch, t_us: int) -> bool:
     """Searches the window; whether the set of faults has changed. A search in vain makes the next one wait longer."""
     watch.looked_at = watch.most_evidence()
     sample, numbers = sample_of(watch)
-    found = infer(sample, watch.penalty, lambda suspect: rank(watch, int(numbers[suspect])))
+    known = settled_picks(watch, numbers, t_us)
+    found = infer(sample, watch.penalty, lambda suspect: rank(watch, int(numbers[suspect])), known)
     picks = merge_links(sample, found.picks, _switch_links(watch, found.picks, numbers), watch.penalty)
     found, picks = _numbered(found, numbers), [_renamed(pick, numbers) for pick in picks]
     _weigh_replies(watch, picks, found.level)

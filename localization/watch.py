@@ -66,6 +66,7 @@ class FabricWatch:
     look_gap_s: int = 1
     looked_at: float = 0.0
     review_us: int = 0
+    anew_us: int = 0
     review_gap_s: int = REVIEW_S
     runner_up: tuple[Suspect, float, float] | None = None
     seconds: int = 0
