@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from msgspec.structs import replace
+
 from collectors.events.job_lines import JOB_RULES
 from collectors.events.nic_lines import NIC_RULES
 from collectors.events.notices import Line, Notice, Severity, Subject, SubjectKind
 from collectors.events.pcie_lines import PCIE_RULES
 from collectors.events.rules import MLX5_FUNCTION, NIC_DRIVERS, PCI, Rule
-from collectors.events.switch_lines import SWITCH_RULES
+from collectors.events.switch_lines import SWITCH_RULES, priority_of
 from collectors.events.vswitch_lines import UNIT_RULES, VSWITCH_RULES
 
 Source = Literal["host", "switch", "job"]
@@ -41,7 +43,8 @@ _HOST_RULES = (*NIC_RULES, *PCIE_RULES)
 def classify(line: Line, source: Source = "host") -> Notice | None:
     """What a line says; None: nothing, or nothing of ours."""
     if source == "switch":
-        return _first(SWITCH_RULES, line) or _kept(line, "switch")
+        known, notice = _judge(SWITCH_RULES, line)
+        return notice if known else _kept(_marked(line), "switch")
     if source == "job":
         return _first(JOB_RULES, line)
     if line.program == "ovs-vswitchd":
@@ -80,6 +83,11 @@ def _kept(line: Line, about: SubjectKind, loud: bool | None = None) -> Notice | 
     """An unknown line of a program or switch of interest, if it is loud enough (None: by its priority)."""
     loud = line.priority is not None and line.priority <= 3 if loud is None else loud
     return _unknown(line, Subject(about)) if loud else None
+
+
+def _marked(line: Line) -> Line:
+    """The line with the priority of its vendor's mark, if syslog tells none."""
+    return line if line.priority is not None else replace(line, priority=priority_of(line.text))
 
 
 def _unknown(line: Line, subject: Subject) -> Notice | None:

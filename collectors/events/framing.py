@@ -3,22 +3,24 @@
 Known frames, tried in this order: a record of ``/dev/kmsg`` (``6,1234,5678901,-;text``), RFC 5424 (``<13>1 2026-...``),
 RFC 3164 (``<13>Aug 17 06:18:01 host prog[7]: text``, also without the number, or with a year, as newer SONiC has it
 first), in place of its date ISO 8601 (rsyslog), a weekday with date and zone or seconds since 1970 (journalctl), Open
-vSwitch's own (``2026-...Z|00035|module|ERR|text``), ``dmesg -T`` (``[Sun Dec  1 14:54:40 2024] ...``), of jobs a date
-in brackets or with a blank in it, UCX's (``[1732892080.123]``), and glog's (``[E916 08:53:53.86 file:685]``). Runtimes'
-files of containers have a frame of their own around these (CRI: time, stream, flag; Docker: JSON), ``dmesg -x`` puts
-``kern  :err   :`` before them. SONiC's files have a severity before the program. What is left may begin with
-``kernel:`` and the kernel's ``[  66.816635]``, seconds since boot. A bare line is text alone.
+vSwitch's own (``2026-...Z|00035|module|ERR|text``), ``dmesg -T`` (``[Sun Dec  1 14:54:40 2024] ...``), ``dmesg -H``
+(``[Dec 1 11:55]``, and ``[  +0.032073]`` since the line before, see ``relative_times``), those of switches' vendors
+(``switch_frames``), of jobs a date in brackets or with a blank in it, UCX's (``[1732892080.123]``), and glog's (``[E916
+08:53:53.86 file:685]``). Runtimes, launchers and the journal have frames of their own around these (``launching``),
+``dmesg -x`` puts ``kern  :err   :`` before them. SONiC's files have a severity before the program. What is left may
+begin with ``kernel:`` and the kernel's ``[  66.816635]``, seconds since boot. A bare line is text alone.
 """
 
 from __future__ import annotations
 
 import re
 
-import msgspec
 from msgspec.structs import replace
 
-from collectors.events.instants import of_any, of_dmesg, of_epoch, of_glog, of_iso
+from collectors.events.instants import of_any, of_dmesg, of_epoch, of_glog, of_iso, of_rfc3164
+from collectors.events.launching import unwrap
 from collectors.events.notices import TEXT, Line
+from collectors.events.switch_frames import of_switch
 from collectors.plain_text import plain
 from schemas.instants import SECOND_US
 
@@ -32,23 +34,29 @@ _RFC3164 = re.compile(
     r"((?:\d{4} )?[A-Z][a-z]{2} {1,2}\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d{1,6})?"
     r"|\d{4}-\d\d-\d\dT[\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?"
     r"|[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? (?:[A-Z]{2,5}|[+-]\d\d(?:\d\d)?)|\d{10}\.\d{1,9})"
-    r" (\S{1,255}) (.*)",
+    r" {1,2}(\S{1,255}) (.*)",
     re.S,
 )
 _EPOCH = re.compile(r"\[(\d{10}\.\d{1,9})\] ?(.*)", re.S)
 _LEVELS = ("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug")
 _FACILITY = re.compile(rf"[a-z0-9]{{3,8}} *:({'|'.join(_LEVELS)}) *: ?")
-_DMESG = re.compile(r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] ?(.*)", re.S)
+_DMESG = re.compile(
+    r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})(?: < {0,12}\d{1,10}\.\d{1,6}>)?\] ?(.*)", re.S
+)
+_MINUTE = re.compile(r"\[([A-Z][a-z]{2})([ \d]\d) (\d\d:\d\d)\] ?(.*)", re.S)
+_AFTER = re.compile(r"\[ {0,12}\+(\d{1,10})[.,](\d{6})\] ?(.*)", re.S)
+"""``dmesg -H``: the minute where another one begins, else the time since the line before."""
+
 _JOB = re.compile(
-    r"(?:\[?(?:rank)?\d{1,6}\]?: ?)?"
     r"\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|UTC| ?[+-]\d\d:?\d\d)?)\]?:?\s+(.*)",
     re.S,
 )
 _GLOG = re.compile(
-    r"((?:\d{1,6}: )?(?:\[rank\d{1,6}\]: ?)?\[?[IWEF](\d{1,2}\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?) .*)", re.S
+    r"((?:.{0,400}?\[rank\d{1,6}\]: ?(?=\[))?\[?[IWEF](\d{1,2}\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?) .*)", re.S
 )
+"""Also behind a progress bar, which ends without a line break."""
+
 _REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?)\]?", re.S)
-_CRI = re.compile(r"(\d{4}-\d\d-\d\dT[\d:]{8}(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) std(?:out|err) [FP] (.*)", re.S)
 _DMESG_ISO = re.compile(r"(\d{4}-\d\d-\d\dT[\d:]{8},\d{6}[+-]\d\d:\d\d) (.*)", re.S)
 _OVS = re.compile(r"(?:(\d{4}-\d\d-\d\d[T ][\d:]{8}(?:\.\d{1,6})?Z?)|ovs)\|\d+\|([^|]{1,64})\|([A-Z]{2,5})\|(.*)", re.S)
 _RETURN = "#015"
@@ -68,42 +76,59 @@ _SONIC_LEVELS = {
 _OVS_LEVELS = {"EMER": 0, "ERR": 3, "WARN": 4, "INFO": 6, "DBG": 7}
 
 
-class _DockerLine(msgspec.Struct):
-    """A line of Docker's json-file."""
-
-    log: str
-    time: str = ""
-
-
 def parse_line(text: str, now_us: int, zone_s: int = 0) -> Line:
     """Takes a line out of its frame. ``now_us`` decides about the year, ``zone_s`` about times without a zone."""
-    text = plain(text)[:LONGEST]
-    contained = _of_container(text)
-    if contained is None:
-        return _parse(text, now_us, zone_s)
-    inner = _parse(plain(contained[1]), now_us, zone_s)
-    return inner if inner.t_us is not None else replace(inner, t_us=of_iso(contained[0], 0))
+    around = unwrap(plain(text)[:LONGEST], zone_s)
+    inside = plain(around.text)[:LONGEST]
+    if around.program is not None:
+        priority = around.priority
+        return _inner(
+            inside, Line(text=inside, t_us=around.t_us, host=around.host, program=around.program, priority=priority)
+        )
+    line = _parse(inside, now_us, zone_s)
+    return replace(
+        line,
+        t_us=line.t_us if line.t_us is not None else around.t_us,
+        host=line.host or around.host,
+        since_boot_us=None if around.remote else line.since_boot_us,
+    )
 
 
 def _parse(text: str, now_us: int, zone_s: int) -> Line:
     priority, text = _priority(text.rstrip("\r\n\0 "))
+    where = now_us, zone_s
     if priority is not None and (structured := _RFC5424.fullmatch(text)):
         return _of_5424(structured, priority, zone_s)
-    if found := _DMESG_ISO.fullmatch(text):
-        return _inner(found[2], Line(text=found[2], t_us=of_iso(found[1], zone_s), program="kernel", priority=priority))
+    if line := _of_kernel(text, priority, where):
+        return line
+    if own := of_switch(text, now_us, zone_s):
+        return _line(own[2], (own[0], own[1], None, priority), None)
     if found := _RFC3164.fullmatch(text):
         host, rest, t_us = found[2], found[3], of_any(found[1], now_us, zone_s)
         return _inner(rest, Line(text=rest, t_us=t_us, host=host, priority=priority))
-    if found := _DMESG.fullmatch(text):
-        return _inner(
-            found[2], Line(text=found[2], t_us=of_dmesg(found[1], zone_s), program="kernel", priority=priority)
-        )
     if found := _JOB.fullmatch(text):
         rest, t_us = found[2], of_iso(found[1], zone_s)
         if rest.startswith("kernel:") or _HOST_KERNEL.fullmatch(rest):
             return _inner(rest, Line(text=rest, t_us=t_us, priority=priority))
         return _line(rest, (t_us, None, None, priority), None)
-    return _of_library(text, priority, (now_us, zone_s)) or _inner(text, Line(text=text, priority=priority))
+    return _of_library(text, priority, where) or _inner(text, Line(text=text, priority=priority))
+
+
+def _of_kernel(text: str, priority: int | None, where: tuple[int, int]) -> Line | None:
+    """A line that ``dmesg`` printed with a time that people read; ``where``: now and the zone."""
+    now_us, zone_s = where
+    if found := _AFTER.fullmatch(text):
+        after_us = int(found[1]) * SECOND_US + int(found[2])
+        return replace(_line(found[3], (None, None, "kernel", priority), None), after_us=after_us)
+    if found := _DMESG_ISO.fullmatch(text):
+        t_us, rest = of_iso(found[1], zone_s), found[2]
+    elif found := _DMESG.fullmatch(text):
+        t_us, rest = of_dmesg(found[1], zone_s), found[2]
+    elif found := _MINUTE.fullmatch(text):
+        t_us, rest = of_rfc3164(f"{found[1]} {found[2].strip()} {found[3]}:00", now_us, zone_s), found[4]
+    else:
+        return None
+    return _inner(rest, Line(text=rest, t_us=t_us, program="kernel", priority=priority))
 
 
 def _priority(text: str) -> tuple[int | None, str]:
@@ -122,19 +147,6 @@ def _of_library(text: str, priority: int | None, where: tuple[int, int]) -> Line
     if found := _GLOG.fullmatch(text):
         return _line(found[1], (of_glog(found[2], found[3], *where), None, None, priority), None)
     return None
-
-
-def _of_container(text: str) -> tuple[str, str] | None:
-    """The time and the words of a line in a container runtime's log file; None: it is none."""
-    if found := _CRI.match(text):
-        return found[1], found[2]
-    if not text.startswith('{"log":'):
-        return None
-    try:
-        line = msgspec.json.decode(text, type=_DockerLine)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
-    return line.time, line.log[:LONGEST]
 
 
 def parse_kmsg(record: str) -> Line | None:

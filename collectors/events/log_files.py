@@ -23,7 +23,9 @@ from collectors.events.devices import Devices
 from collectors.events.framing import LONGEST, parse_line
 from collectors.events.job_times import JobTimes
 from collectors.events.kernel_log import instant
+from collectors.events.layers import Layers
 from collectors.events.notices import Notice, Subject
+from collectors.events.relative_times import RelativeTimes
 from collectors.events.telling import Teller
 from collectors.events.wrapping import join_wrapped
 from collectors.flows.matching import Net, address
@@ -40,12 +42,27 @@ HEAD_BYTES = 8_192
 MOST_SKEW_S = 5
 
 
+class Followed:
+    """What is known of a log, or of all that a socket hears, from its lines so far."""
+
+    def __init__(self) -> None:
+        self.times, self.layers = RelativeTimes(), Layers()
+
+
 def notices_of(
-    lines: Iterable[str], now: Now, source: Source, zone_s: int, whose: str | None = None
+    lines: Iterable[str],
+    now: Now,
+    source: Source,
+    zone_s: int,
+    whose: str | None = None,
+    followed: Followed | None = None,
 ) -> Iterator[tuple[Notice, int]]:
-    """Notices of log lines with their instants. ``whose``: container or switch that the log belongs to."""
+    """Notices of log lines with their instants. ``whose``: container or switch that the log belongs to; ``followed``:
+    what the lines before have said, if there were any.
+    """
+    followed = followed or Followed()
     for text in lines:
-        line = parse_line(text, now.t_us, zone_s)
+        line = followed.times.step(parse_line(text, now.t_us, zone_s))
         notice = classify(line, source)
         if notice is None:
             continue
@@ -54,7 +71,7 @@ def notices_of(
             t_us = now.t_us
         if t_us < now.t_us - OLDEST_S * SECOND_US:
             continue
-        notice = _named(notice, whose or (line.host if source == "switch" else None))
+        notice = followed.layers.step(_named(notice, whose or (line.host if source == "switch" else None)), t_us)
         if line.times > 1:
             notice = replace(notice, values={**notice.values, "times": line.times})
         if source == "job" and whose is not None:
@@ -91,7 +108,7 @@ class LogFile:
         self._teller = Teller(f"log/{path.name}", devices, links)
         self._place: tuple[int, int] | None = None
         self._rest = b""
-        self._times = JobTimes()
+        self._times, self._followed = JobTimes(), Followed()
 
     def collect(self, now: Now) -> Iterator[Observed]:
         """Reads what was written since.
@@ -108,7 +125,7 @@ class LogFile:
             lines = join_wrapped(lines)
         found: list[tuple[Notice, int | None]] = [
             (self._times.judge(notice, t_us), t_us)
-            for notice, t_us in notices_of(lines, now, self._source, zone_s, self._whose)
+            for notice, t_us in notices_of(lines, now, self._source, zone_s, self._whose, self._followed)
         ]
         if skipped:
             text = f"{skipped} bytes of {self._path.name} were skipped, as too much came at once"
@@ -171,7 +188,7 @@ class SyslogSocket:
         self._wanted = address
         self._socket: socket.socket | None = None
         self._switches, self._zone_s = {_sender(text): name for text, name in switches.items()}, zone_s
-        self._teller = Teller("syslog", devices)
+        self._teller, self._followed = Teller("syslog", devices), Followed()
 
     @property
     def address(self) -> tuple[str, int]:
@@ -219,4 +236,5 @@ class SyslogSocket:
                 return
             switch = self._switches.get(_sender(str(sender[0])))
             if switch is not None:
-                yield from notices_of([data.decode(errors="replace")], now, "switch", self._zone_s(), switch)
+                line = data.decode(errors="replace")
+                yield from notices_of([line], now, "switch", self._zone_s(), switch, self._followed)

@@ -39,7 +39,8 @@ class Line(Struct, frozen=True, kw_only=True):
     """One line of a log without its frame. ``t_us``, ``host``, ``program``: as the frame says, None: it does not.
 
     ``priority``: syslog's 0 (worst) to 7 (debug). ``since_boot_us``: the kernel's own time stamp. ``times``: how
-    often it came, where syslog counted it in place of writing it again.
+    often it came, where syslog counted it in place of writing it again. ``after_us``: since the line before, where
+    ``dmesg -H`` says only that.
     """
 
     text: str
@@ -49,3 +50,4 @@ class Line(Struct, frozen=True, kw_only=True):
     priority: int | None = None
     since_boot_us: int | None = None
     times: int = 1
+    after_us: int | None = None

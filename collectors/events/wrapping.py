@@ -18,8 +18,9 @@ from collectors.events.rules import NIC_DRIVERS, PCI
 MOST_PARTS = 3
 _DRIVER = re.compile(f"(?:{NIC_DRIVERS}|pci|pcieport) {PCI}")
 _HEADED = re.compile(
-    r"\s*(?:\[ {0,12}\d|\[[A-Z][a-z]{2} |<\d|(?:\d{4} )?[A-Z][a-z]{2} {1,2}\d{1,2} |(?:[A-Z][a-z]{2} )?\d{4}-\d\d-\d\d"
-    r"|\d{10}\.\d|\d{1,2},\d+,\d+,|[a-z0-9]{3,8} *:[a-z]{3,6} *:|[a-z0-9_]{3,32} [0-9a-f]{4,8}:[0-9a-f]{2}:|kernel:)"
+    r"\s*(?:\[ {0,12}\+?\d|\[[A-Z][a-z]{2}[ \d]|<\d|(?:\d{4} )?[A-Z][a-z]{2} {1,2}\d{1,2} |(?:[A-Z][a-z]{2} )?"
+    r"\d{4}-\d\d-\d\d|\d{10}\.\d|\d{1,2},\d+,\d+,|[a-z0-9]{3,8} *:[a-z]{3,6} *:"
+    r"|[a-z0-9_]{3,32} [0-9a-f]{4,8}:[0-9a-f]{2}:|kernel:)"
 )
 
 
