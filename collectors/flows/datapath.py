@@ -1,10 +1,11 @@
 """Which flows does Open vSwitch's datapath hold? Output of ``ovs-appctl dpctl/dump-flows``, short and with ``-m``.
 
 A line is ``[ufid:ID, ]MATCH, packets:N, bytes:N, used:S, [offloaded:yes|partial, dp:tc|ovs, ]actions:A[,
-dp-extra-info:..]``. Only ``-m`` prints ufid, ``offloaded`` and ``dp``; ``type=offloaded`` lists hardware flows without
-saying so, hence ``listing``. Without a ufid the id is a hash of the match, as a flow is what it matches. Lines that
-are no flow (headings, log lines, comments, a line cut off) are left out; a flow that several PMD threads hold is one
-flow with summed counters.
+dp-extra-info:..]``. Vendors add to it: counters of their own behind ``bytes`` (``dpe_packets:N, dpe_bytes:N,used:S``),
+a reason behind the actions (``dp-offload-info:'match unsupported: ..'``). Only ``-m`` prints ufid, ``offloaded`` and
+``dp``; ``type=offloaded`` lists hardware flows without saying so, hence ``listing``. Without a ufid the id is a hash of
+the match, as a flow is what it matches. Lines that are no flow (headings, log lines, comments, a line cut off) are left
+out; a flow that several PMD threads hold is one flow with summed counters.
 
 Meaning of the marks: ``offloaded:yes`` = the driver took it; ``partial`` = only the matching is done there; ``dp:tc``
 alone = the kernel's tc forwards it; ``dp:ovs`` = the datapath does. All but the first are software. A flow that never
@@ -28,10 +29,11 @@ Listing = Literal["all", "offloaded"]
 Path = Literal["hardware", "software"]
 _LINE = re.compile(
     r"^(?:ufid:(?P<ufid>[0-9a-fA-F-]{8,64}),?\s*)?(?P<match>.*?),\s*packets:(?P<packets>\d{1,20}),"
-    r" bytes:(?P<bytes>\d{1,20}), used:(?:(?P<used>\d{1,12}(?:\.\d{1,9})?)s|never)"
+    r" bytes:(?P<bytes>\d{1,20}),(?: ?[a-z_]{1,32}:\d{1,20},){0,8} ?used:(?:(?P<used>\d{1,12}(?:\.\d{1,9})?)s|never)"
     r"(?P<marks>[^()]*?), actions:(?P<actions>.*)$"
 )
 _MARK = re.compile(r"(offloaded|dp):([a-z-]+)")
+_REMARK = re.compile(r", ?dp-[a-z-]{1,32}:")
 _UNMATCHED = re.compile(r"(?<!\w)\w+\((?:[a-z]+=)?(?:0x)?0+/(?:0x)?0+(?:,[a-z]+=(?:0x)?0+/(?:0x)?0+)*\),?")
 LONGEST_LINE = 20_000
 HASHED = "match-"
@@ -62,7 +64,7 @@ def parse_flow(line: str, listing: Listing = "all") -> DatapathFlow | None:
         return None
     marks = dict(_MARK.findall(found["marks"]))
     text = _UNMATCHED.sub("", found["match"]).strip(", ")
-    actions = found["actions"].partition(", dp-extra-info:")[0].strip()
+    actions = _REMARK.split(found["actions"], maxsplit=1)[0].strip()
     deed = parse_actions(actions)
     used = found["used"]
     offloaded, path = _judge(marks, listing, deed, used is not None and found["packets"].strip("0") != "")

@@ -57,6 +57,33 @@ def test_the_commands_that_are_run_print_flows_in_one_form() -> None:
     assert ("-m" in OVS) == ("-m" in OVS_OFFLOADED)
 
 
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        (
+            "dpe_packets:15, dpe_bytes:510,used:169.207s, offloaded:yes, dp:dpdk,"
+            " actions:net5, dp-extra-info:miniflow_bits(4,2)",
+            ("net5", 169.207, True),
+        ),
+        (
+            "dpe_packets:0, dpe_bytes:0,used:never, offloaded:yes, dp:dpdk, actions:net5",
+            ("net5", None, True),
+        ),
+        (
+            "used:0.02s, dp:ovs, actions:net5, dp-offload-info:'match unsupported: br-ovn: unable to get eswitch mgr'",
+            ("net5", 0.02, False),
+        ),
+    ],
+)
+def test_what_vendors_add_to_a_line_is_no_part_of_it(
+    behind: str, expected: tuple[str, float | None, bool | None]
+) -> None:
+    match = "recirc_id(0),in_port(net4),packet_type(ns=0,id=0),eth_type(0x0800),ipv4(src=203.0.113.2,frag=no)"
+    flow = parse_flow(f"ufid:2fc206e0-1efc-4e6d-ac65-e430bff08ad4, {match}, packets:15, bytes:510, {behind}")
+    assert flow is not None and (flow.packets, flow.bytes) == (15, 510)
+    assert (flow.actions_text, flow.idle_s, flow.offloaded) == expected and flow.deed.ways == (Way("net5"),)
+
+
 def test_real_userspace_dumps_say_the_same_in_both_forms() -> None:
     long, _ = parse_dump(text("userspace_long.txt"))
     short, _ = parse_dump(text("userspace_short.txt"))
