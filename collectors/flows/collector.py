@@ -35,6 +35,7 @@ from schemas.probing import ProbePlan
 from schemas.telemetry import FlowEntry
 
 TC = ("tc", "-s", "-j", "filter", "show", "dev", "{dev}", "ingress")
+TC_JSON = frozenset({"-j", "-js", "-json", "--json"})
 
 LOOK_S = 1.0
 MOST_ROWS = 600
@@ -136,14 +137,26 @@ class FlowCollector:
                 text = self._run(sources.ovs_offloaded, reading.cut_vswitch)
                 reading.flows = mark_offloaded(reading.flows, parse_dump(text, "offloaded")[0])
         for device in sources.devices:
-            command = [word.replace("{dev}", device) for word in sources.tc]
-            reading.filters += parse_filters(self._run(command, reading.cut_cards) or "[]", device)
+            reading.filters += self._filters(device, reading.cut_cards)
         if sources.cards is not None:
             dump = parse_cards(self._run(sources.cards, reading.cut_cards))
             reading.cards = list(dump.flows)
             if not dump.complete:
                 reading.cut_cards.append(f"adapter ({dump.refused} lines refused)")
         return reading
+
+    def _filters(self, device: str, cut: list[str]) -> list[TcFlow]:
+        """Filters of a device. Many releases of tc print actions (police) and other filters (u32) as text in the midst
+        of their JSON, which then is none: they are asked again for text.
+        """
+        command = [word.replace("{dev}", device) for word in self._sources.tc]
+        as_text = [word for word in command if word not in TC_JSON]
+        try:
+            return parse_filters(self._run(command, cut) or "[]", device)
+        except ValueError:
+            if as_text == command:
+                raise
+        return parse_filters(self._run(as_text, cut), device)
 
     def _dump(self, command: Sequence[str], cut: list[str]) -> list[DatapathFlow]:
         flows, more = parse_dump(self._run(command, cut), most=self._bounds.max_flows)

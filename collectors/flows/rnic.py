@@ -35,7 +35,7 @@ UNKNOWN = "rnic:unknown"
 
 
 class CardFlow(Struct, frozen=True, kw_only=True):
-    """One flow that a card holds, whoever told."""
+    """One flow that a card holds, whoever told; ``in_hw`` None: tc does not tell (old kernels)."""
 
     rnic: str
     flow: str
@@ -46,7 +46,7 @@ class CardFlow(Struct, frozen=True, kw_only=True):
     packets: int | None = None
     bytes: int | None = None
     idle_s: float | None = None
-    in_hw: bool = True
+    in_hw: bool | None = True
 
 
 class _End(Struct, frozen=True):
@@ -113,7 +113,7 @@ def held_by_driver(chains: Iterable[Chain], filters: Iterable[TcFlow], resolver:
 
 
 def _held(stages: list[TcFlow], chain: Chain, flow: str, rnic: str) -> CardFlow:
-    last = stages[-1]
+    last, told = stages[-1], [stage.in_hw for stage in stages]
     return CardFlow(
         rnic=rnic,
         flow=flow,
@@ -121,7 +121,7 @@ def _held(stages: list[TcFlow], chain: Chain, flow: str, rnic: str) -> CardFlow:
         packets=last.packets,
         bytes=last.bytes,
         idle_s=last.idle_s,
-        in_hw=all(stage.in_hw for stage in stages),
+        in_hw=False if False in told else None if None in told else True,
     )
 
 
@@ -189,7 +189,7 @@ def _row(held: CardFlow, name: str, pair: Pair | None, resolver: Resolver) -> Fl
         bytes=held.bytes,
         idle_s=held.idle_s,
         offloaded=held.in_hw,
-        path=("hardware" if held.in_hw else "software") if held.packets else None,
+        path=("hardware" if held.in_hw else "software") if held.packets and held.in_hw is not None else None,
     )
 
 

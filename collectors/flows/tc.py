@@ -1,7 +1,7 @@
 """Which flows did the driver take into the RNIC? ``tc -s [-j] filter show dev DEV ingress``, flower filters only.
 
 Both forms are read: JSON (``-j``; ``options.keys``, ``options.actions``) and text (blocks that begin with ``filter``; a
-chain that is not told is 0).
+chain that is not told is 0, a protocol that was asked for is not printed).
 A filter is in hardware if tc prints ``in_hw``; ``not_in_hw`` says that the kernel forwards it in software; neither
 (old kernels, ``skip_hw``) is not known, but for ``skip_hw``, which is software. Statistics are those of the last
 action, as packets pass all of them; newer kernels split them by hardware and software, and then more software than
@@ -212,7 +212,9 @@ def _count(value: object) -> int | None:
     return whole(value) if isinstance(value, str) else None
 
 
-_HEAD = re.compile(r"^filter\b.*?\bprotocol (\S+) pref (\d+) flower(?: chain (\d+))?(?: handle (0x[0-9a-f]+))?", re.M)
+_HEAD = re.compile(
+    r"^filter\b(?:.*? protocol (\S+))?(?: .*?)? pref (\d+) flower(?: chain (\d+))?(?: handle (0x[0-9a-f]+))?", re.M
+)
 _KEY = re.compile(r"^  ([a-z_]+) (\S+)$", re.M)
 _ACTION = re.compile(r"^\s*action order \d+:\s*(.*(?:\n(?!\s*action order|filter\b).*)*)", re.M)
 _SENT = re.compile(r"Sent (?:(software|hardware) )?(\d{1,20}) bytes (\d{1,20}) pkt")
@@ -231,7 +233,7 @@ def _block(block: str, device: str) -> TcFlow | None:
     if head is None or head[4] is None:
         return None
     before = block.partition("action order")[0]
-    keys = {"eth_type": head[1], **dict(_KEY.findall(before))}
+    keys = {**({"eth_type": head[1]} if head[1] else {}), **dict(_KEY.findall(before))}
     words = set(before.split())
     state = True if "in_hw" in words else False if words & {"not_in_hw", "skip_hw"} else None
     cookie = re.search(r"\bcookie ([0-9a-f]{2,32})\b", block)

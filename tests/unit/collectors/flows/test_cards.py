@@ -37,6 +37,21 @@ def test_packets_in_software_speak_louder_than_the_flag() -> None:
     assert held.in_hw is True and held.path == "software"
 
 
+def test_a_protocol_that_was_asked_for_is_not_printed() -> None:
+    asked = parse_filters(text("tc_filters.txt").replace(" protocol ip ", " "), "vf0_rep")
+    told = parse_filters(text("tc_filters.txt"), "vf0_rep")
+    assert [(one.flow, one.match, one.deed) for one in asked] == [(one.flow, one.match, one.deed) for one in told]
+
+
+def test_a_kernel_that_tells_of_no_hardware_proves_nothing() -> None:
+    """Before 4.13 there was neither ``in_hw`` nor ``not_in_hw``."""
+    dump = chains(parse_dump(line(roce("vf0_rep"), into_tunnel("198.51.100.2"), ufid=UFID))[0])
+    for words, held in (("in_hw", True), ("not_in_hw", False), ("", None)):
+        filters = parse_filters(text("tc_filters.txt").replace("  in_hw", f"  {words}"), "vf0_rep")
+        (flow,) = held_by_driver(dump, filters, resolver())
+        assert flow.in_hw is held
+
+
 def test_a_list_that_is_cut_off_is_refused() -> None:
     with pytest.raises(ValueError, match="tc's filters of vf0_rep: not JSON"):
         parse_filters(text("tc_filters.json")[:200], "vf0_rep")

@@ -20,10 +20,11 @@ from schemas.probing import ProbePlan
 from schemas.telemetry import FlowEntry, FlowTables
 from tests import small_fabric
 from tests.small_fabric import BEGIN_US, Suffers, envelope, fabric_map, health, last_words, probe_results
-from tests.unit.collectors.flows.dumps import TUNNELS, into_tunnel, line, out_of_tunnel, roce
+from tests.unit.collectors.flows.dumps import TUNNELS, into_tunnel, line, out_of_tunnel, roce, text
 
 CHECKOUT = Path(__file__).parents[4]
 NOW = Now(t_us=BEGIN_US, mono_us=1)
+UFID = "11111111-0000-4000-8000-000000000004"
 LARGE = Policy(small=0, whole_every=4)
 
 
@@ -187,6 +188,26 @@ def test_a_large_table_takes_several_messages_and_the_last_one_is_whole(tmp_path
     for message in messages(facts, 9.0, 1):
         table.take(message)
     assert len(table.rows) == MOST_ROWS + 5 and all(each.present for each in table.rows.values())
+
+
+def test_a_tc_whose_json_is_none_is_asked_for_text(tmp_path: Path) -> None:
+    """Older releases print ``police`` as text in the midst of their JSON, and those of today u32 filters."""
+    (tmp_path / "json").write_text(
+        '[{"protocol":"ip","pref":4,"kind":"flower","chain":0,"options":{"handle":1,"keys":{"eth_type":"ipv4"},'
+        '"skip_sw":true,"in_hw":true,"actions":[{"order":1 police 0x1 rate 8Kbit burst 100b mtu 2Kb '
+        ',"control_action":{"type":"drop"} overhead 0b \n\tref 1 bind 1,"installed":165686\n}]}}]'
+    )
+    (tmp_path / "text").write_text(text("tc_filters.txt"))
+    tc = tmp_path / "tc"
+    tc.write_text(f'#!/bin/sh\ncase "$*" in *-j*) cat {tmp_path}/json;; *) cat {tmp_path}/text;; esac\n')
+    tc.chmod(0o755)
+    dump = line(roce("v1-0", "10.0.1.0", "10.0.2.0"), into_tunnel("198.51.100.2"), ufid=UFID)
+    told = FlowSources(ovs=script(tmp_path, dump), devices=("vf0_rep",), tc=(str(tc), "-s", "-j", "filter", "show"))
+    cards = [fact for fact in collect(FlowCollector(surroundings(), told)) if fact.fields["table"] == "rnic"]
+    assert [flow["flow"] for fact in cards for flow in fact.fields["flows"]] == [UFID]
+    no_text = FlowSources(ovs=None, devices=("vf0_rep",), tc=("cat", f"{tmp_path}/json"))
+    with pytest.raises(ValueError, match="tc's filters of vf0_rep: not JSON"):
+        collect(FlowCollector(surroundings(), no_text))
 
 
 def test_a_host_without_a_virtual_switch_tells_nothing_of_one(tmp_path: Path) -> None:
