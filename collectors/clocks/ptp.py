@@ -7,6 +7,9 @@ delay (which may all be asymmetry), of each of both steps. A port that is not ``
 corrects nothing. ``s0`` in a line = not locked, ``s1`` = about to step, ``s2``/``s3`` = locked. The number in a line's
 brackets is the monotonic clock in seconds, so a log tells how old its last word is. On a terminal that number stands
 where syslog and the journal put the process: ``ptp4l[5196.811]: ...`` and ``ptp4l[77]: [5196.811] ...`` say the same.
+
+phc2sys may follow several clocks (``-a``, boundary clocks): only ``CLOCK_REALTIME`` is the host's, as is the one
+clock of older releases, which is not named. What follows the host itself (``sys offset``) tells nothing of it.
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ from collectors.clocks.estimates import Estimate
 COMMAND = ("pmc", "-u", "-b", "0", "GET TIME_STATUS_NP", "GET CURRENT_DATA_SET", "GET PORT_DATA_SET")
 Program = Literal["ptp4l", "phc2sys"]
 _FIELD = re.compile(r"(?m)^\s+(master_offset|offsetFromMaster|meanPathDelay|gmPresent|portState)\s+(\S{1,32})")
+_TAG = re.compile(r"\[[^\]]{0,64}\]")
 _LINE = re.compile(
     r"(?P<program>ptp4l|phc2sys)(?:(?:\[\d{1,10}\])?: )?\[(?P<mono_s>\d{1,12}\.\d{1,9})\]:?"
-    r".*?(?:offset|rms)\s+(?P<offset>-?\d{1,18})"
-    r"(?:\s+max\s+(?P<most>\d{1,18}))?(?:\s+(?P<state>s\d))?"
+    r"(?P<whose>.*?)(?:offset|rms)\s+(?P<offset>-?\d{1,19})(?!\d)"
+    r"(?:\s+max\s+(?P<most>\d{1,19})(?!\d))?(?:\s+(?P<state>s\d))?"
     r"(?:\s+freq\s+[+-]?\s*\d{1,12}(?:\s+\+/-\s*\d{1,12})?)?(?:\s+(?:path )?delay\s+(?P<delay>-?\d{1,18}))?"
 )
 
@@ -61,8 +65,10 @@ def parse_pmc(text: str) -> PtpStatus | None:
 def parse_ptp_line(line: str) -> tuple[Program, PtpStatus] | None:
     """Reads a line of ptp4l or phc2sys that tells an offset (``rms`` of a summary has no sign); None: it tells none."""
     found = _LINE.search(line[:1_000])
-    if found is None:
+    if found is None or (found["program"] == "phc2sys" and not _is_of_host(found["whose"])):
         return None
+    if found["most"] is None and found["state"] is None:
+        return None  # cut off before it says whether the clock is locked
     offset = float(found["offset"])
     most = float(found["most"]) if found["most"] else 0.0
     delay = abs(float(found["delay"])) if found["delay"] else 0.0
@@ -72,6 +78,12 @@ def parse_ptp_line(line: str) -> tuple[Program, PtpStatus] | None:
         offset = 0.0  # a summary: its rms and maximum bound the error, its sign is not told
     at_us = round(float(found["mono_s"]) * 1e6)
     return program, PtpStatus(locked=locked, offset_ns=offset, delay_ns=delay, most_ns=most, at_us=at_us)
+
+
+def _is_of_host(before: str) -> bool:
+    """Whether phc2sys tells of the host's clock: ``[<configuration>] <clock> <source>`` stands before the offset."""
+    words = _TAG.sub("", before).split()
+    return words[-1:] != ["sys"] and (not words or words[0] in ("CLOCK_REALTIME", "phc", "pps"))
 
 
 def parse_ptp_log(text: str) -> dict[Program, PtpStatus]:

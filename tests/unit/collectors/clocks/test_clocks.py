@@ -88,6 +88,30 @@ def test_lines_of_ptp4l_and_phc2sys() -> None:
     assert parse_ptp_line("ptp4l[5.0]: port 1: LISTENING to UNCALIBRATED on RS_SLAVE") is None
 
 
+@pytest.mark.parametrize(
+    ("line", "locked"),
+    [
+        ("phc2sys[2006.891]: CLOCK_REALTIME phc offset 1612345025660222525 s0 freq   -2001 delay    480", False),
+        ("phc2sys[1206.247]: CLOCK_REALTIME phc offset 1762884964737708471 s1 freq   -2226 delay    612", False),
+        ("phc2sys[628.628]: phc offset     66341 s0 freq      +0 delay   2729", False),
+        ("phc2sys[646.630]: phc offset       -17 s2 freq  -37690 delay   2726", True),
+        (
+            "phc2sys[4268818.286]: [ptp4l.0.config] CLOCK_REALTIME phc offset       -62 s2 freq  -78368 delay   1100",
+            True,
+        ),
+        ("phc2sys[4268818.287]: [ptp4l.0.config] ens5f1 phc offset       -92 s2 freq    -890 delay   2464", None),
+        ("phc2sys[373.480]: eth4 phc offset       -14 s2 freq   -8311", None),
+        ("phc2sys[1378.914]: /dev/ptp3 sys offset       -30 s2 freq -292909 delay      0", None),
+        ("phc2sys[1105.795]: sys offset      -316 s2 freq  +1 delay 0", None),
+        ("phc2sys[2009.891]: CLOCK_REALTIME phc offset       -21", None),
+    ],
+)
+def test_only_whole_lines_about_the_host_s_own_clock_count(line: str, locked: bool | None) -> None:
+    found = parse_ptp_line(line)
+    assert (None if found is None else found[1].locked) == locked
+    assert found is None or f"{found[1].offset_ns:.0f}"[:10] in line
+
+
 @pytest.mark.parametrize("logged", [r"\1: [\2]", r"\1[77]: [\2]", r"\1[77]: [\2] [ptp4l.0.config]"])
 def test_syslog_and_the_journal_say_the_same_as_a_terminal(logged: str) -> None:
     printed = (DATA / "ptp.log").read_text()
