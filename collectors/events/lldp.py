@@ -1,8 +1,8 @@
 """Which switch port is a network device cabled to? Output of ``lldpctl -f json`` (or json0).
 
 lldpctl prints ``interface`` as a list for two neighbours and as an object for one, chassis by name as a key, and with
-``json0`` everything as lists; all are read. The switch is the chassis' name, its id if it has none; the port is the
-port's id if that is an interface name (``ifname``, ``local``), else its description. An age is ``9 days, 16:15:40``.
+``json0`` everything as lists; all are read. The switch is the chassis' name, its id if it has none; ports are named by
+``collectors.lldp_ports``. An age is ``9 days, 16:15:40``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collectors.commands import run
 from collectors.events.devices import Devices
 from collectors.events.notices import Notice, Subject
 from collectors.events.telling import Teller
+from collectors.lldp_ports import port_name
 from collectors.observing import Now, Observed
 from collectors.plain_text import plain
 
@@ -89,10 +90,8 @@ def _is_chassis(name: str, value: object) -> bool:
 
 def _port_name(port: dict[str, Any]) -> str | None:
     identity = next(iter(_things(port.get("id"))), {})
-    value, description = _text(identity.get("value")), _text(port.get("descr"))
-    if _text(identity.get("type")) in ("ifname", "local", "ifalias", None):
-        return value or description
-    return description or value
+    kind, value = _text(identity.get("type")), _text(identity.get("value"))
+    return port_name(kind or "", value or "", _text(port.get("descr")) or "") or None
 
 
 def _things(value: object) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
+from collectors.lldp_ports import port_name
 from collectors.observing import Now, Observed
 from schemas.instants import SECOND_US
 
@@ -174,13 +175,8 @@ def _far_device(about: dict[str, Any]) -> str:
 
 def _far_port(about: dict[str, Any]) -> str:
     port = _first(about.get("port"))
-    kind, given = _identified(_first(port.get("id")))
-    description = _text(port.get("descr"))
-    return given if kind in ("ifname", "local") else description or given
-
-
-def _identified(wire: dict[str, Any]) -> tuple[str, str]:
-    return _text(wire.get("type")), _text(wire.get("value"))
+    identity = _first(port.get("id"))
+    return port_name(_text(identity.get("type")), _text(identity.get("value")), _text(port.get("descr")))
 
 
 def _first(wire: Any) -> dict[str, Any]:

@@ -19,6 +19,9 @@ def test_neighbours_are_a_list_an_object_or_json0() -> None:
     assert (one.netdev, one.switch, one.port, one.age_s) == ("eth2", "leaf-7", "Ethernet12", 62)
     (zero,) = parse_neighbours(text("lldp_json0.json"))
     assert (zero.netdev, zero.switch, zero.port, zero.age_s) == ("eth2", "leaf-0", "Ethernet4", 86405)
+    number = '"port": {"descr": "ge-0/0/12.0", "id": {"type": "local", "value": "539"'
+    junos = text("lldp_one.json").replace('"port": {"id": {"type": "ifname", "value": "Ethernet12"', number)
+    assert [each.port for each in parse_neighbours(junos)] == ["ge-0/0/12"]
     assert parse_neighbours("{}") == parse_neighbours('{"lldp": {}}') == ()
     with pytest.raises(ValueError, match="lldpctl: not JSON"):
         parse_neighbours("error: no daemon")

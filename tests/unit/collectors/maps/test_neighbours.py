@@ -89,6 +89,13 @@ def test_a_switch_without_a_name_is_none_of_its_own_capabilities(many: bool) -> 
     assert parse_lldp("h-1", json.dumps(both).encode()) == [Neighbour("h-1", "eth2", "leaf-0", "Ethernet4")]
 
 
+def test_a_port_that_sends_a_number_is_called_by_its_description() -> None:
+    """As Junos does: the id is the SNMP index."""
+    port = {"id": {"type": "local", "value": "588"}, "descr": "ge-0/0/38.0"}
+    wire = {"lldp": {"interface": {"eth2": {"chassis": {"leaf-0": {}}, "port": port}}}}
+    assert parse_lldp("h-1", json.dumps(wire).encode()) == [Neighbour("h-1", "eth2", "leaf-0", "ge-0/0/38")]
+
+
 def test_all_three_shapes_of_the_output_are_read() -> None:
     assert parse_lldp("h-1", json.dumps(HOST).encode()) == [
         Neighbour("h-1", "eth2", "leaf-0", "Ethernet4"),
