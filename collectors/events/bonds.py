@@ -1,8 +1,8 @@
 """Is a bond whole? ``/proc/net/bonding/<bond>``, judged as operators do (field cases B01, N14).
 
 A bond is at fault only if a member is down, sits in another aggregator than the active one, or runs at another speed
-than the rest; all members down is a failure. Traffic on one member of a healthy bond is not: RDMA places queue pairs,
-not flows. Speeds are in Mb/s, printed as ``400000 Mbps``; ``Unknown`` is null.
+than the rest; all members down, or no active aggregator, is a failure. Traffic on one member of a healthy bond is not:
+RDMA places queue pairs, not flows. Speeds are in Mb/s, printed as ``400000 Mbps``; ``Unknown`` is null.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ class Member(Struct, frozen=True):
 
 
 class Bond(Struct, frozen=True, kw_only=True):
-    """A bond as the kernel tells it. ``aggregator``: the active one, with 802.3ad only."""
+    """A bond as the kernel tells it. ``aggregator``: the active one, with 802.3ad only and where it is shown."""
 
     netdev: str
     mode: str
     up: bool
     aggregator: int | None
     members: tuple[Member, ...]
+    is_idle: bool = False
+    """The kernel says that no aggregator is active."""
 
 
 def parse_bond(text: str, netdev: str) -> Bond | None:
@@ -58,7 +60,12 @@ def parse_bond(text: str, netdev: str) -> Bond | None:
         )
     up = _field(head, "MII Status") == "up"
     return Bond(
-        netdev=netdev, mode=mode, up=up, aggregator=_number(_field(head, "Aggregator ID")), members=tuple(members)
+        netdev=netdev,
+        mode=mode,
+        up=up,
+        aggregator=_number(_field(head, "Aggregator ID")),
+        members=tuple(members),
+        is_idle="has no active aggregator" in head,
     )
 
 
@@ -95,9 +102,11 @@ def judge_bond(bond: Bond, expected: tuple[str, ...] = ()) -> Notice | None:
         if names
     ]
     working = len(bond.members) - len(down)
+    if bond.is_idle and bond.members:
+        reasons.append("no active aggregator")
     if not reasons and (bond.up or not bond.members):
         return None
-    failed = not bond.up or not working
+    failed = not bond.up or not working or bond.is_idle
     members = ",".join(dict.fromkeys([*missing, *down, *apart, *slow]))
     return Notice(
         code="bond_failed" if failed else "bond_degraded",

@@ -53,7 +53,7 @@ def parse_mlnx_qos(text: str) -> Qos:
     return Qos(pfc=pfc, trust=trust[1].lower() if trust else None)
 
 
-_PRIO_PFC = re.compile(r"(?m)^\s*prio-pfc((?: [0-7]:(?:on|off)){1,8})")
+_PRIO_PFC = re.compile(r"(?<!\S)prio-pfc((?: +[0-7]:(?:on|off)){1,8})")
 
 
 def parse_dcb_pfc(text: str) -> Qos:

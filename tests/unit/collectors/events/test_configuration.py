@@ -53,6 +53,12 @@ def test_a_bond_is_at_fault_by_state_aggregator_or_speed_of_a_member() -> None:
     missing = judge_bond(bond, ("eth2", "eth3"))
     assert missing is not None and missing.values["member"] == "eth3" and "not enslaved" in missing.text
     assert parse_bond("no bond", "bond0") is None
+    shown = LACP.partition("Active Aggregator Info:")[0]
+    idle = parse_bond(f"{shown}bond bond0 has no active aggregator\n\nSlave Interface: eth2\nMII Status: up\n", "bond0")
+    assert idle is not None and (failed := judge_bond(idle)) is not None
+    assert (failed.code, failed.severity, failed.text) == ("bond_failed", "error", "bond bond0: no active aggregator")
+    hidden = parse_bond(f"{shown}\nSlave Interface: eth2\nMII Status: up\n", "bond0")
+    assert hidden is not None and judge_bond(hidden) is None, "who is not root is not shown the aggregator"
 
 
 FRONT = {
@@ -125,6 +131,7 @@ def test_priority_flow_control_is_read_from_both_tools() -> None:
     assert parse_mlnx_qos(text("mlnx_qos.txt")) == Qos(pfc=frozenset({3}), trust="dscp")
     assert parse_dcb_pfc(text("dcb_pfc.json")) == Qos(pfc=frozenset({3}))
     assert parse_dcb_pfc("pfc-cap 8 macsec-bypass off delay 0\nprio-pfc 0:off 1:off 2:off 3:on 4:on\n").pfc == {3, 4}
+    assert parse_dcb_pfc("pfc-cap 8 prio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off delay 0").pfc == {3}
     assert parse_dcb_pfc('[{"prio-pfc": {"0": "off", "3": "on"}}]').pfc == {3}
     assert parse_dcb_pfc("[]") == parse_mlnx_qos("nothing") == Qos()
     with pytest.raises(ValueError, match="dcb: not JSON"):
