@@ -42,7 +42,7 @@ def read_gids(sys: Path, device: str, port: int = 1) -> list[Gid]:
         OSError: the device is not there.
     """
     folder = _port_folder(sys, device, port) / "gids"
-    indices = sorted(int(entry.name) for entry in folder.iterdir())[:MOST_ENTRIES]
+    indices = sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdecimal())[:MOST_ENTRIES]
     return [gid for index in indices if (gid := read_gid(sys, device, index, port)) is not None]
 
 

@@ -40,6 +40,7 @@ def test_the_routable_entry_of_the_own_address_is_chosen(tmp_path: Path) -> None
         5: (V6, "RoCE v2"),
     }
     root = tree(tmp_path, entries)
+    (root / "class/infiniband/mlx5_0/ports/1/gids/uevent").write_text("")
     assert chosen(root, "10.0.0.1") == "3 RoCE v2"
     assert chosen(root, "fd00::1") == "5 RoCE v2"
     assert chosen(root, "10.9.9.9") == "3 RoCE v2"  # not there: the first that can be routed
