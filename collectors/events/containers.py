@@ -1,11 +1,12 @@
 """Which containers start and end, and how? What container runtimes print about it, one event a line, or an object over
 several lines, as crictl does.
 
-Known forms: ``docker events --format '{{json .}}'`` and Podman's, ``ctr events`` (``TIME NAMESPACE /tasks/exit
-{json}``), CRI (``crictl events -o json``), and our own ``{"container": "c-01", "event": "exit", "exit_code": 1,
-"t_us": ...}`` for anything else. The end of an ``exec`` inside a container is not its end, nor is that of a pod's
-sandbox, which runs nothing. Of Kubernetes a pod is also known by the name that its maps have, ``<namespace>.<pod>``.
-Exit code 0 is ``info`` (a job that is done), another one an ``error``, an unknown one a ``warning``.
+Known forms: ``docker events`` (plain, or ``--format '{{json .}}'``) and Podman's, ``ctr events`` (``TIME NAMESPACE
+/tasks/exit {json}``), CRI (``crictl events -o json``), and our own ``{"container": "c-01", "event": "exit",
+"exit_code": 1, "t_us": ...}`` for anything else. The end of an ``exec`` inside a container is not its end, nor is that
+of a pod's sandbox, which runs nothing. Of Kubernetes a pod is also known by the name that its maps have,
+``<namespace>.<pod>``. Exit code 0 is ``info`` (a job that is done), another one an ``error``, an unknown one a
+``warning``.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ class ContainerEvent(Struct, frozen=True, kw_only=True):
 
 
 _CTR = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? [+-]\d{4}) \S+ \S+ /tasks/(start|exit|oom) (\{.*\})")
+_PLAIN = re.compile(
+    r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)?)(?: [A-Z]{1,5})?"
+    r" container (\w{1,16}) ([0-9a-f]{12,64}) \((.*)\)"
+)
+_ATTRIBUTE = re.compile(r"(?:^|, )([\w./-]{1,128})=([^,]{0,256})")
 _DOCKER: dict[str, What] = {"start": "start", "die": "exit", "died": "exit", "oom": "oom"}
 _CRI: dict[str, What] = {"CONTAINER_STARTED_EVENT": "start", "CONTAINER_STOPPED_EVENT": "exit"}
 
@@ -75,6 +81,9 @@ def parse_container_event(line: str) -> ContainerEvent | None:
     if found := _CTR.fullmatch(line):
         body = _object(found[3])
         return None if body is None else _of_ctr(body, found[2], found[1])
+    if found := _PLAIN.fullmatch(line[:LONGEST]):
+        labels = dict(_ATTRIBUTE.findall(found[4]))
+        return _of_docker({"Action": found[2], "Actor": {"ID": found[3], "Attributes": labels}, "Time": found[1]})
     body = _object(line) if line.startswith("{") else None
     if body is None:
         return None
@@ -156,7 +165,7 @@ def _of_docker(body: dict[str, Any]) -> ContainerEvent | None:
     t_us = nanoseconds // 1_000 if nanoseconds is not None else None if seconds is None else seconds * 1_000_000
     if t_us is None and isinstance(body.get("Time"), str):
         t_us = of_iso(body["Time"], 0)
-    code = _whole(labels.get("exitCode", body.get("ContainerExitCode")))
+    code = _whole(labels.get("exitCode", labels.get("containerExitCode", body.get("ContainerExitCode"))))
     return ContainerEvent(
         what=what, names=texts, exit_code=code if what == "exit" else None, t_us=_instant(t_us) if t_us else None
     )

@@ -53,8 +53,40 @@ def test_a_pod_is_known_by_the_name_that_maps_of_kubernetes_have() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            '2019-05-04T18:05:45.011072877-05:00 container oom 29d72966e0be (annotation.ports=[{"containerPort":8888}],'
+            " io.kubernetes.pod.name=c-01, io.kubernetes.pod.namespace=ml, name=k8s)",
+            ("oom", None, "ml.c-01", 1_557_011_145_011_072),
+        ),
+        (
+            "2019-04-27T22:47:05.212629470-04:00 container die 683b0909d556 (exitCode=137, image=train:1, name=c-01)",
+            ("exit", 137, "c-01", 1_556_419_625_212_629),
+        ),
+        (
+            "2019-04-27 22:47:05.212629470 -0400 EDT container died 683b0909d556 (image=train:1, name=c-01)",
+            ("exit", None, "c-01", 1_556_419_625_212_629),
+        ),
+        (
+            '{"Type":"container","Action":"died","Actor":{"ID":"cc0d78496923","Attributes":{"containerExitCode":"3",'
+            '"image":"train:1","name":"c-01"}},"scope":"local","time":1609413164,"timeNano":1609413164982188073}',
+            ("exit", 3, "c-01", 1_609_413_164_982_188),
+        ),
+    ],
+)
+def test_plain_lines_of_docker_and_podman(line: str, expected: tuple[str, int | None, str, int]) -> None:
+    event = parse_container_event(line)
+    what, code, name, t_us = expected
+    assert event is not None and (event.what, event.exit_code, event.t_us) == (what, code, t_us)
+    assert name in event.names
+
+
+@pytest.mark.parametrize(
     "line",
     [
+        "2019-04-27T22:47:05.2-04:00 container exec_die 683b0909d556 (exitCode=0, name=c-01)",
+        "2019-04-27T22:47:05.2-04:00 network connect 683b0909d556 (name=bridge)",
         "", "no event", "{}", '{"container": 5}', '{"Type":"network","Action":"connect","Actor":{"ID":"x"}}',
         '2025-07-20 08:26:40 +0000 UTC k8s.io /tasks/exit {"container_id":"c-01","id":"exec-1","exit_status":1}',
         '2025-07-20 08:26:40 +0000 UTC k8s.io /images/update {"name":"train"}',
