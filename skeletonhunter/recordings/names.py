@@ -17,7 +17,7 @@ KINDS = ("host", "container", "switch", "link", "job", "tenant", "fabric", "agen
 _OWN_FIELDS = {kind: kind for kind in KINDS if kind != "link"}
 _LISTS = {"jobs": "job"}
 _ENDPOINTS = frozenset(("src", "dst", "endpoint", "covers", "endpoints", "towards", "members"))
-_COMPONENTS = frozenset(("device", "component", "target", "at", "next", "was"))
+_COMPONENTS = frozenset(("device", "component", "target", "at", "next", "was", "watches"))
 _OF_COMPONENT = {
     **{"vif": "container", "container": "container", "switch": "switch", "port": "switch", "link": "link"},
     **{"rnic": "host", "host": "host", "vswitch": "host", "tunnel": "host", "clock": "host", "agent": "agent"},
@@ -68,6 +68,8 @@ def _in_list(field: str, items: list[Any]) -> Iterator[Name]:
             yield _LISTS[field], item
         elif isinstance(item, str) and field in _ENDPOINTS:
             yield from _of_endpoint(item)
+        elif isinstance(item, str) and field in _COMPONENTS:
+            yield from _of_component(item)
         elif isinstance(item, str) and field == "path":
             yield "link", item
         elif isinstance(item, dict) and isinstance(item.get("id"), str):

@@ -3,8 +3,8 @@
 The scheduler's adapter writes the endpoint map of each job, with its tenant; tenants can't write it. A message of a
 tenant's agent passes if its job is the tenant's, its fabric the job's, its ``tenant`` nobody else's, and its producer
 bears the tenant's name: ``agent:<tenant>.<name>/...``, so that two tenants' agents never have the same name. An agent's
-health may cover endpoints of the tenant's jobs only. Facts about hosts, switches and flows are nobody's own: they come
-from the operator's agents.
+health may cover endpoints of the tenant's jobs only, and watch their cards only. Facts about hosts, switches and flows
+are nobody's own: they come from the operator's agents.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 
 from schemas.codec import BadRecord
 from schemas.envelope import JobMessage, Message
-from schemas.maps import EndpointMap
+from schemas.maps import Endpoint, EndpointMap
 from schemas.telemetry import AgentHealth
 
 UP = ("agent-health", "job-progress", "probe-results", "rnic-bursts", "rnic-counters")
@@ -47,7 +47,7 @@ class Ownership:
         self.tenant = tenant
         self._name = f"agent:{tenant}."
         self._jobs: dict[str, EndpointMap] = {}
-        self._endpoints: dict[str, set[str]] = {}
+        self._endpoints: dict[str, dict[str, Endpoint]] = {}
         self._mapped: set[str] = set()
 
     def learn(self, value: EndpointMap) -> None:
@@ -58,7 +58,7 @@ class Ownership:
             return
         if value.tenant == self.tenant:
             self._jobs[value.job] = value
-            self._endpoints.setdefault(value.job, set()).update(each.endpoint for each in value.endpoints)
+            self._endpoints.setdefault(value.job, {}).update({each.endpoint: each for each in value.endpoints})
         else:
             self._jobs.pop(value.job, None)
             self._endpoints.pop(value.job, None)
@@ -95,10 +95,14 @@ class Ownership:
             self._check_fabric(topic, value, {self._jobs[value.job].fabric})
 
     def _check_health(self, topic: str, value: AgentHealth) -> None:
-        own = set().union(*self._endpoints.values()) if self._endpoints else set()
+        own = {each.endpoint: each for job in self._endpoints.values() for each in job.values()}
         for endpoint in value.covers:
             if endpoint not in own:
                 raise _foreign(topic, f"covers has {endpoint!r}, which is not of tenant {self.tenant}")
+        cards = {f"rnic:{each.host}/{each.rnic}" for each in own.values()} if value.watches else set()
+        for component in value.watches or ():
+            if component not in cards:
+                raise _foreign(topic, f"watches has {component!r}, which tenant {self.tenant} does not use")
         self._check_fabric(topic, value, {each.fabric for each in self._jobs.values()})
 
     def _check_fabric(self, topic: str, value: Message, fabrics: set[str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from schemas.codec import BadRecord
 from schemas.maps import EndpointMap
 from skeletonhunter.cli import InputError, build_cli
 from skeletonhunter.settings import KafkaSettings
@@ -85,6 +86,23 @@ def test_a_job_that_changes_hands_is_taken_away() -> None:
     assert ownership.owns(JOBS["acme"]), "an older map says nothing"
     ownership.learn(said("endpoint-map", "bolt", JOBS["acme"], version=6))  # type: ignore[arg-type]
     assert not ownership.owns(JOBS["acme"])
+
+
+def test_an_agent_of_a_tenant_may_say_that_it_watches_cards_of_the_tenant_only() -> None:
+    ownership, listed = Ownership("acme"), said("endpoint-map", "acme")
+    assert isinstance(listed, EndpointMap)
+    ownership.learn(listed)
+    own = listed.endpoints[0]
+    for card, why in (
+        (f"rnic:{own.host}/{own.rnic}", None),
+        ("rnic:h-of-others/mlx5_0", "watches has 'rnic:h-of-others"),
+    ):
+        beat = said("agent-health", "acme", covers=(own.endpoint,), watches=(card,))
+        if why is None:
+            ownership.check("agent-health", beat)
+        else:
+            with pytest.raises(BadRecord, match=why):
+                ownership.check("agent-health", beat)
 
 
 def test_the_command_prints_what_would_be_granted() -> None:
