@@ -59,7 +59,7 @@ class _Reading:
                 self._call(name.strip(), inside(action, len(name))[0], depth)
 
     def _plain(self, action: str) -> None:
-        if action not in NO_PORTS:
+        if action not in NO_PORTS and " " not in action:  # a blank: "bad length 4", words in place of an action
             self.ways.append(Way(action[:64], *self.tunnel))
 
     def _call(self, name: str, body: str, depth: int) -> None:

@@ -132,6 +132,12 @@ def test_marks(marks: str, expected: tuple[bool | None, str | None]) -> None:
         ("set(eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02)),set(ipv4(ttl=62)),5", Deed(ways=(Way("5"),))),
         ("set(ipv4(dst=10.0.0.1,ttl=62)),5", Deed(ways=(Way("5"),), rewrites=True)),
         ("push_vlan(vid=5,pcp=0),5,pop_vlan,6", Deed(ways=(Way("5"), Way("6")))),
+        ("clone(bad length 4, expected -1 for: action0(01 00 00 00),ct(commit),2)", Deed(ways=(Way("2"),))),
+        (
+            "set(tunnel(tun_id=0x5,dst=192.0.2.9,tp_dst=6081,key6(bad key length 1, expected 0)(01)"
+            "geneve({class=0x102,type=0x80,len=4,0x70006}),flags(key))),9",
+            Deed(ways=(Way("9", address("192.0.2.9"), 5),)),
+        ),
         ("clone(tnl_pop(4789)),2", Deed(ways=(Way("2"),), pops=("4789",))),
         ("sample(sample=1.0%,actions(userspace(pid=1,sFlow(vid=0)))),2", Deed(ways=(Way("2"),))),
         ("check_pkt_len(size=1450,gt(userspace(pid=1)),le(7))", Deed(ways=(Way("7"),))),
