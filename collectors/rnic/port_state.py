@@ -76,12 +76,16 @@ class PortState:
         self._gids = GidReader(folder)
         self._bytes = ByteReader(sys, device, port)
         self._moved: tuple[int, int] | None = None
-        self.is_read = False
+        self.is_read = self._is_down = False
 
     def _down_counter(self, folder: str) -> Attribute:
-        """The count of downs: the network device's, else the port's; they count the same."""
+        """The count of downs: the network device's, else the port's; they count the same.
+
+        Over InfiniBand it is the port's: IPoIB may be off on a port that works, and counts nothing then.
+        """
         carrier = f"{self._sys}/class/net/{self._netdev}/carrier_down_count"
-        if self._netdev and read_text(carrier) is not None:
+        over_ib = parse_link_layer(read_text(f"{folder}/link_layer") or "") == "InfiniBand"
+        if self._netdev and not over_ib and read_text(carrier) is not None:
             return Attribute(carrier)
         return Attribute(f"{folder}/counters/link_downed")
 
@@ -100,7 +104,7 @@ class PortState:
         except OSError:
             state, physical = "unknown", "unknown"
         up = None if state == "unknown" else state in ("active", "active_defer")
-        self.is_read = up is not None
+        self.is_read, self._is_down = up is not None, state == "down"
         downs = self._downs.counter()
         for change in self.memory.link.look(now.mono_us, up, downs if type(downs) is int else None):
             yield _link_event(now, placement, change, f"{state}, {physical}")
@@ -201,9 +205,9 @@ class PortState:
         yield device_event(now, device, "rnic_inventory", severity, text, **found, changed=changed)  # type: ignore[arg-type]
 
     def inventory(self) -> dict[str, object]:
-        """What the card is, and what its port runs at."""
+        """What the card is, and what its port runs at: a port that is down shows the slowest rate, which is none."""
         device, net = self.device, f"{self._sys}/class/net/{self._netdev}"
-        rate = parse_rate(read_text(f"{self._folder}/rate") or "")
+        rate = None if self._is_down else parse_rate(read_text(f"{self._folder}/rate") or "")
         mtu = first_line(read_text(f"{net}/mtu") or "") if self._netdev else ""
         return {
             "device": device.name,
