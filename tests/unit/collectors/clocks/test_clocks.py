@@ -49,6 +49,36 @@ def test_what_is_no_tracking(text: str, words: str) -> None:
         parse_tracking(text, 0)
 
 
+PRINTED = """Reference ID    : 85F3EEF3 (ntp-a2.nict.go.jp)
+Stratum         : 2
+Ref time (UTC)  : Tue Jan 04 08:30:38 2022
+System time     : 0.000671486 seconds slow of NTP time
+Last offset     : -0.000040695 seconds
+RMS offset      : 0.002843684 seconds
+Frequency       : 0.992 ppm slow
+Residual freq   : -0.000 ppm
+Skew            : 0.028 ppm
+Root delay      : 0.071241446 seconds
+Root dispersion : 0.002396419 seconds
+Update interval : 2063.3 seconds
+Leap status     : Normal
+"""
+
+
+def test_chrony_s_words_without_commas_say_the_same() -> None:
+    slow = parse_tracking(PRINTED, 7)
+    commas = "85F3EEF3,ntp-a2.nict.go.jp,2,1641285038.0,0.000671486,-0.000040695,0.002843684,-0.992,-0.000,0.028,"
+    assert slow == parse_tracking(f"{commas}0.071241446,0.002396419,2063.3,Normal\n", 7)
+    assert slow.offset_us == pytest.approx(-671.486) and slow.error_us == pytest.approx(38_017.142)
+    assert parse_tracking(PRINTED.replace("slow of", "fast of"), 7).offset_us == pytest.approx(671.486)
+    assert not parse_tracking(PRINTED.replace("Normal", "Not synchronised"), 7).synced
+    phc = parse_tracking(PRINTED.replace("85F3EEF3 (ntp-a2.nict.go.jp)", "50484330 (PHC0)"), 7)
+    assert phc.teller == "ptp" and phc.synced
+    for other in (PRINTED.partition("Root dispersion")[0], PRINTED.replace("slow of", "off")):
+        with pytest.raises(ValueError, match="expected 14 fields"):
+            parse_tracking(other, 7)
+
+
 def test_the_kernel_s_word() -> None:
     found = judge_kernel_clock(SYNCED, 7)
     assert (found.synced, found.offset_us, found.error_us) == (True, -2.0, 1_500.0)
