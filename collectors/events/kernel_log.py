@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from collectors.events.classifying import classify
 from collectors.events.devices import Devices
 from collectors.events.framing import LONGEST, parse_kmsg
+from collectors.events.layers import Layers
 from collectors.events.notices import Line, Notice, Subject
 from collectors.events.telling import Teller
 from collectors.observing import Now, Observed
@@ -34,7 +35,7 @@ class KernelLog:
     ) -> None:
         self._path, self._backlog = path, backlog
         self._descriptor: int | None = None
-        self._teller = Teller("kernel-log", devices, links)
+        self._teller, self._layers = Teller("kernel-log", devices, links), Layers()
 
     def fileno(self) -> int:
         """What to wait for; opened at the first call, and again after it was lost.
@@ -79,7 +80,8 @@ class KernelLog:
             line = parse_kmsg(data.decode(errors="replace"))
             notice = classify(line) if line is not None else None
             if line is not None and notice is not None:
-                yield notice, instant(line, now)
+                t_us = instant(line, now)
+                yield self._layers.step(notice, t_us), t_us
 
 
 def instant(line: Line, now: Now) -> int:

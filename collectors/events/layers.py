@@ -1,9 +1,10 @@
-"""Is what a switch says of a link a second time another flap? Most tell of the wire and of the protocol on it.
+"""Is what is said of a link a second time another flap? Most switches tell of the wire and of the protocol on it.
 
 IOS and IOS XR write ``LINK-3-UPDOWN`` and ``LINEPROTO-5-UPDOWN`` for one cause, a second apart and in either order,
-H3C ``PHY_UPDOWN`` and ``LINK_UPDOWN``, Cumulus' switchd the carrier that it sets and what the kernel then says. The
-second of them is told as ``carrier``, ``info``: evidence, but no second ``port_down``, as flaps are counted by those.
-EOS, which tells of one of the two only, is taken at its word.
+H3C ``PHY_UPDOWN`` and ``LINK_UPDOWN``, Cumulus' switchd the carrier that it sets and what the kernel then says; on a
+host, kernels from 6.14 on tell of the network device and of the RDMA device's port. The second of them is told as
+``carrier``, ``info``: evidence, but no second ``port_down``, as flaps are counted by those. EOS, which tells of one of
+the two only, is taken at its word.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ MOST_PORTS = 20_000
 
 
 class Layers:
-    """Follows the ports of switches. Memory: one entry a port; beyond ``MOST_PORTS`` all are forgotten."""
+    """Follows the ports of one source. Memory: one entry a port; beyond ``MOST_PORTS`` all are forgotten."""
 
     def __init__(self) -> None:
         self._told: dict[str, tuple[str, str, int]] = {}

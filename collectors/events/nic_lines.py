@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from collectors.events.card_lines import CARD_RULES
+from collectors.events.notices import Severity
 from collectors.events.rules import MLX5, NIC_DRIVERS, PCI, Rule, rule
 
 _NIC = NIC_DRIVERS + r" " + PCI
@@ -33,8 +35,9 @@ _FIRMWARE = (
     rule(MLX5 + r":.*\b(?P<command>[A-Z][A-Z0-9_]+)\(0x[0-9a-f]+\) recovered after timeout", "fw_health", "warning"),
     rule(MLX5 + r":.*device's health compromised - reached miss count", "fw_health", "error"),
     rule(MLX5 + r":.*\bsynd 0x0:", None),
-    rule(MLX5 + r":.*\bsynd (?P<syndrome>0x[0-9a-f]+): (?P<meaning>[a-z][^,;]{0,80})", "fw_health", "error"),
-    rule(MLX5 + r".*\b(?:FW fatal|[Ff]atal error \d+ detected|firmware internal error)", "fw_health", "error"),
+    rule(MLX5 + r":.*\bsynd (?P<syndrome>0x[0-9a-f]+): (?P<meaning>High temperature)", "fw_health", "warning"),
+    rule(MLX5 + r":.*\bsynd (?P<syndrome>0x[0-9a-f]+): (?P<meaning>[A-Za-z][^,;]{0,80})", "fw_health", "error"),
+    rule(MLX5 + r".*\b(?:FW fatal|[Ff]atal error (?:\d+ )?detected|firmware internal error)", "fw_health", "error"),
     Rule(
         pattern=re.compile(MLX5 + r".*Health issue observed, (?P<issue>[^,]{0,80}), severity\(\d+\) (?P<level>[A-Z]+)"),
         code="fw_health",
@@ -87,11 +90,19 @@ _COMPLETIONS = (
         "warning",
         "rdma",
     ),
-    rule(r"infiniband (?P<rdma>\w{1,32}): .*\bdump error cqe", "qp_error", "info", "rdma"),
+    rule(
+        r"infiniband (?P<rdma>\w{1,32}): .*\b(?:dump error cqe|(?:Requestor|Responder) error cqe)",
+        "qp_error",
+        "info",
+        "rdma",
+    ),
 )
 _RESETS = (
+    rule(MLX5 + r".*(?:health recovery flow aborted|PCI reads still not working)", "rnic_missing", "error"),
+    rule(MLX5 + r".*\bmlx5_pci_err_detected\b", "pcie_error", "warning"),
     rule(
-        MLX5 + r".*(?:health recovery (?:succeeded|failed|flow)|handling bad device|enter_error_state|sync reset)",
+        MLX5 + r".*(?:health recovery (?:succeeded|failed|flow)|handling bad device|enter_error_state|sync reset"
+        r"|mlx5_error_sw_reset|mlx5_pci_slot_reset)",
         "rnic_reset",
         "error",
     ),
@@ -102,7 +113,8 @@ _RESETS = (
         "error",
     ),
     rule(
-        _NIC + r".*(?:PCI slot is unavailable|pci channel (?:is )?offline|PCIe? device (?:is )?(?:lost|disconnected))",
+        _NIC + r".*(?:PCI slot (?:\d+ )?is unavailable|(?:pci|PCI) channel (?:is )?offline"
+        r"|PCIe? device (?:is )?(?:lost|disconnected))",
         "rnic_missing",
         "error",
     ),
@@ -118,15 +130,20 @@ _MODULES = (
     rule(MLX5 + r":.*Port module event: module (?P<module>\d+), Cable (?P<reason>unplugged)", "module_error"),
     rule(MLX5 + r":.*Port module event: module \d+, Cable plugged", None),
 )
+_NETDEV = _NIC + r"(?: (?P<netdev>[^\s:]{1,32}))?(?: \([^)]{0,64}\))?: (?:NIC )?[Ll]ink (?:is )?"
+_RDMA_PORT = _NIC + r" (?P<rdma>\w{1,32}): Port: \d{1,3} Link "
+"""What kernels from 6.14 on say of the port of an RDMA device, after its network device, if it has one."""
+
+
+def _link(pattern: str, code: str, severity: Severity, layer: str) -> Rule:
+    return Rule(pattern=re.compile(pattern), code=code, severity=severity, about="pci", constants={"layer": layer})
+
+
 _LINKS = (
-    rule(
-        _NIC + r"(?: (?P<netdev>[^\s:]{1,32}))?(?: \([^)]{0,64}\))?: (?:NIC )?[Ll]ink (?:is )?[Dd]own",
-        "port_down",
-        "error",
-    ),
-    rule(
-        _NIC + r"(?: (?P<netdev>[^\s:]{1,32}))?(?: \([^)]{0,64}\))?: (?:NIC )?[Ll]ink (?:is )?[Uu]p", "port_up", "info"
-    ),
+    _link(_NETDEV + "[Dd]own", "port_down", "error", "link"),
+    _link(_NETDEV + "[Uu]p", "port_up", "info", "link"),
+    _link(_RDMA_PORT + "DOWN", "port_down", "error", "rdma"),
+    _link(_RDMA_PORT + "ACTIVE", "port_up", "info", "rdma"),
     rule(r"device \((?P<netdev>[^)\s]{1,32})\): (?:carrier: )?link disconnected", "port_down", "warning", "netdev"),
     rule(r"device \((?P<netdev>[^)\s]{1,32})\): (?:carrier: )?link connected", "port_up", "info", "netdev"),
     rule(
@@ -186,7 +203,22 @@ _HARMLESS = (
         r"|severity \d)",
         None,
     ),
+    rule(
+        _NIC + r".*(?:PCIe slot (?:power capability was not advertised|advertised sufficient power)|enabling device \("
+        r"|: renamed from |(?:entered|left) (?:allmulticast|promiscuous) mode|IB device registered|Setup irq:"
+        r"|E-Switch: (?:Enable|Disable|Unload|Load)|Successfully (?:un)?registered)",
+        None,
+    ),
     rule(_NIC + r".*(?:firmware version|Rate limit: |MLX5E: StrdRq|Supported tc|E-Switch: Total|Flow counters)", None),
 )
 
-NIC_RULES: tuple[Rule, ...] = (*_FIRMWARE, *_COMPLETIONS, *_RESETS, *_MODULES, *_LINKS, *_BONDS, *_HARMLESS)
+NIC_RULES: tuple[Rule, ...] = (
+    *CARD_RULES,
+    *_FIRMWARE,
+    *_COMPLETIONS,
+    *_RESETS,
+    *_MODULES,
+    *_LINKS,
+    *_BONDS,
+    *_HARMLESS,
+)

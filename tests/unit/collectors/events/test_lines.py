@@ -276,3 +276,15 @@ def test_a_flood_is_bounded_and_told() -> None:
     (told,) = teller.tell([], later)
     assert told.fields["values"] == {"left_out": 30} and told.fields["device"] == "rnic:h1/mlx5_0"
     assert list(teller.tell([], later)) == []
+
+
+def test_a_port_that_kernels_tell_of_twice_went_down_once() -> None:
+    lines = [
+        "[ 4435.115811] mlx5_core 0000:1a:00.0 eth2: Link down",
+        "[ 4435.115900] mlx5_core 0000:1a:00.0 mlx5_0: Port: 1 Link DOWN",
+        "[ 4441.768101] mlx5_core 0000:1a:00.0 eth2: Link up",
+        "[ 4441.769587] mlx5_core 0000:1a:00.0 mlx5_0: Port: 1 Link ACTIVE",
+    ]
+    at_boot = Now(t_us=NOW.t_us, mono_us=4_450_000_000)
+    found = [each.code for each, _ in notices_of(lines, at_boot, "host", 0)]
+    assert found == ["port_down", "carrier", "port_up", "carrier"]
