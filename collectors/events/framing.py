@@ -18,7 +18,7 @@ import re
 from msgspec.structs import replace
 
 from collectors.events.instants import of_any, of_dmesg, of_epoch, of_glog, of_iso, of_rfc3164
-from collectors.events.launching import unwrap
+from collectors.events.launching import bare, unwrap
 from collectors.events.notices import TEXT, Line
 from collectors.events.switch_frames import of_switch
 from collectors.plain_text import plain
@@ -55,6 +55,8 @@ _GLOG = re.compile(
     r"((?:.{0,400}?\[rank\d{1,6}\]: ?(?=\[))?\[?[IWEF](\d{1,2}\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?) .*)", re.S
 )
 """Also behind a progress bar, which ends without a line break."""
+
+_VLLM = re.compile(r"((?:DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d)-(\d\d) (\d\d:\d\d:\d\d) .*)", re.S)
 
 _REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?)\]?", re.S)
 _DMESG_ISO = re.compile(r"(\d{4}-\d\d-\d\dT[\d:]{8},\d{6}[+-]\d\d:\d\d) (.*)", re.S)
@@ -110,7 +112,7 @@ def _parse(text: str, now_us: int, zone_s: int) -> Line:
         rest, t_us = found[2], of_iso(found[1], zone_s)
         if rest.startswith("kernel:") or _HOST_KERNEL.fullmatch(rest):
             return _inner(rest, Line(text=rest, t_us=t_us, priority=priority))
-        return _line(rest, (t_us, None, None, priority), None)
+        return _line(bare(rest), (t_us, None, None, priority), None)
     return _of_library(text, priority, where) or _inner(text, Line(text=text, priority=priority))
 
 
@@ -141,11 +143,13 @@ def _priority(text: str) -> tuple[int | None, str]:
 
 
 def _of_library(text: str, priority: int | None, where: tuple[int, int]) -> Line | None:
-    """A line of UCX, or in glog's words; ``where``: now and the zone."""
+    """A line of UCX, vLLM, or in glog's words; ``where``: now and the zone."""
     if found := _EPOCH.fullmatch(text):
         return _line(found[2], (of_epoch(found[1]), None, None, priority), None)
     if found := _GLOG.fullmatch(text):
         return _line(found[1], (of_glog(found[2], found[3], *where), None, None, priority), None)
+    if found := _VLLM.fullmatch(text):
+        return _line(found[1], (of_glog(found[2] + found[3], found[4], *where), None, None, priority), None)
     return None
 
 

@@ -11,10 +11,9 @@ asynchronous event is of the local port. Whether a peer was ever reached is judg
 
 from __future__ import annotations
 
-import re
-
 from collectors.events.notices import Severity, SubjectKind
-from collectors.events.rules import Rule
+from collectors.events.rules import Rule, means
+from collectors.events.transport_lines import TRANSPORT_RULES
 
 _PEER = r"(?:from peer (?P<peer>[^\s<]{1,64})(?:<\d+>)? )?with (?:error |status=)(?:\w{1,48}\()?"
 _VENDOR = r"\b.*?vendor[ _]err[ =](?P<vendor>\d{1,5})\b"
@@ -32,21 +31,14 @@ _GOT = r"Got (?:non-fatal )?async event ?: "
 _FATAL = r"(?:Got async event ?: |async fatal event(?: on [^:]{2,80})?: )"
 
 
-def _means(
-    pattern: str, code: str, meaning: str = "", severity: Severity = "warning", about: SubjectKind = "container"
-) -> Rule:
-    constants = {"meaning": meaning} if meaning else {}
-    return Rule(pattern=re.compile(pattern), code=code, severity=severity, about=about, constants=constants)
-
-
 def _completion(numbers: str, code: str, meaning: str, severity: Severity = "warning") -> Rule:
     about: SubjectKind = "host" if code == "gdr_error" else "container"
-    return _means(r"Got completion " + _PEER + numbers + _GIDS, code, meaning, severity, about)
+    return means(r"Got completion " + _PEER + numbers + _GIDS, code, meaning, severity, about)
 
 
 def _connecting(errno: str, words: str, meaning: str) -> Rule:
     call = r"Call to ibv_modify_qp failed with (?:error )?"
-    return _means(rf"{call}(?:(?P<errno>{errno})\b ?)?(?P<reason>{words}){_QP}", "qp_error", meaning)
+    return means(rf"{call}(?:(?P<errno>{errno})\b ?)?(?P<reason>{words}){_QP}", "qp_error", meaning)
 
 
 _COMPLETIONS = (
@@ -60,7 +52,7 @@ _COMPLETIONS = (
     _completion(r"(?P<status>9|10|11)" + _VENDOR, "qp_error", "the peer refused: its memory or its software"),
     _completion(r"(?P<status>\d{1,3})" + _VENDOR, "qp_error", "other"),
     *(
-        _means(rf"\b{words} on (?P<rdma>\w{{1,32}}):\d{{1,3}}/\w+", "qp_error", meaning)
+        means(rf"\b{words} on (?P<rdma>\w{{1,32}}):\d{{1,3}}/\w+", "qp_error", meaning)
         for words, meaning in (
             ("Transport retry count exceeded", "retries exceeded: peer or path"),
             ("Receive-no-ready retry count exceeded", "the peer's process posts no receives"),
@@ -68,7 +60,7 @@ _COMPLETIONS = (
             ("Remote (?:access|operation)", "the peer refused: its memory or its software"),
         )
     ),
-    _means(
+    means(
         r"[Ff]ailed status (?P<status>12): wr_id \d+ syndrom (?P<vendor>\w{1,8})",
         "qp_error",
         "retries exceeded: peer or path",
@@ -79,20 +71,25 @@ _OFI = (
     r"Error: (?:(?P<status>\d{1,6}) \()?"
 )
 _FABRIC = (
-    _means(_OFI + r"(?P<reason>Un(?:responsive|reachable) \w+)", "qp_error", "retries exceeded: peer or path"),
-    _means(_OFI + r"(?P<reason>Flushed\b[\w ]{0,60})", "qp_error", "flushed: a consequence", "info"),
-    _means(_OFI + r"(?P<reason>Receiver not ready)", "qp_error", "the peer's process posts no receives"),
-    _means(_OFI + r"(?P<reason>[\w ,:'/-]{2,80})", "qp_error", "other"),
+    means(_OFI + r"(?P<reason>Un(?:responsive|reachable) \w+)", "qp_error", "retries exceeded: peer or path"),
+    means(_OFI + r"(?P<reason>Flushed\b[\w ]{0,60})", "qp_error", "flushed: a consequence", "info"),
+    means(_OFI + r"(?P<reason>Receiver not ready)", "qp_error", "the peer's process posts no receives"),
+    means(_OFI + r"(?P<reason>[\w ,:'/-]{2,80})", "qp_error", "other"),
 )
 """As aws-ofi-nccl gives the words of libfabric's EFA provider."""
 
 _EVENTS = (
-    _means(_NET + _CARD + _GOT + "port error", "port_down", "of the local port", "error", "rdma"),
-    _means(_NET + _GOT + "port error", "carrier", "of a local port, which is not named", "info"),
-    _means(r"IB Async event on (?P<rdma>\w{1,32}): port error", "port_down", "of the local port", "error", "rdma"),
-    _means(_NET + _CARD + _FATAL + "local catastrophic error", "fw_health", "", "error", "rdma"),
-    _means(_NET + _CARD + _FATAL + r"(?P<reason>local [\w ]{2,60} error)", "qp_error", "an error of a local queue"),
-    _means(
+    means(_NET + _CARD + _GOT + "port error", "port_down", "of the local port", "error", "rdma"),
+    means(_NET + _GOT + "port error", "carrier", "of a local port, which is not named", "info"),
+    means(_NET + _FATAL + "local catastrophic error", "fw_health", "of a local card, which is not named", about="host"),
+    means(r"IB Async event on (?P<rdma>\w{1,32}): port error", "port_down", "of the local port", "error", "rdma"),
+    means(_NET + _CARD + _FATAL + "local catastrophic error", "fw_health", "", "error", "rdma"),
+    means(
+        _NET + _CARD + _FATAL + r"(?P<reason>(?:invalid request )?local [\w ]{2,60} error)",
+        "qp_error",
+        "an error of a local queue",
+    ),
+    means(
         _NET + _CARD + r"(?:" + _GOT + r"GID table change|GID table changed)",
         "gid_changed",
         "whether the GID in use moved is not told",
@@ -101,7 +98,7 @@ _EVENTS = (
     ),
 )
 _CONNECTIONS = (
-    _means(
+    means(
         r"Call to ibv_modify_qp failed with .*, retrying \d{1,6}/\d{1,6}", "qp_error", "it is being tried again", "info"
     ),
     _connecting(
@@ -113,7 +110,7 @@ _CONNECTIONS = (
     _connecting("19", "No such device", "the GID index has no device in this network namespace"),
     _connecting("22", "Invalid argument", "the GIDs of the two ends do not fit, or an index is wrong"),
     _connecting(r"\d{1,4}", r"[A-Z][\w ]{2,60}", "other"),
-    _means(
+    means(
         r"(?:read|open) failed in ncclIbRoceGetVersionNum: (?P<reason>[A-Z][\w ]{2,60})",
         "gid_missing",
         "the GID index has no type in this network namespace: configuration",
@@ -121,18 +118,18 @@ _CONNECTIONS = (
     ),
 )
 _MEMORY = (
-    _means(
+    means(
         r"Call to ibv_(?:reg|create|alloc|open|query)_\w+ failed with (?:error )?(?:12 )?"
         r"(?P<reason>Cannot allocate memory)",
         "limits_exceeded",
     ),
-    _means(r"ibv_\w{2,32}\([^)]{0,200}\) failed: (?P<reason>Cannot allocate memory)", "limits_exceeded"),
-    _means(r"RLIMIT_MEMLOCK is (?P<limit_bytes>\d{1,15}) bytes", "limits_exceeded"),
-    _means(
+    means(r"ibv_\w{2,32}\([^)]{0,200}\) failed: (?P<reason>Cannot allocate memory)", "limits_exceeded"),
+    means(r"RLIMIT_MEMLOCK is (?P<limit_bytes>\d{1,15}) bytes", "limits_exceeded"),
+    means(
         r"[Mm]ax(?:imum)? locked memory\b.*?current:? (?P<limit_kb>\d{1,12}) ?(?:kB|KB|kbytes)",
         "limits_exceeded",
     ),
-    _means(
+    means(
         r"Call to ibv_reg_\w*mr\w* failed with (?:error )?(?:14 )?(?P<reason>Bad address)",
         "gdr_error",
         "memory of the GPU can't be registered",
@@ -140,15 +137,15 @@ _MEMORY = (
     ),
 )
 _CONSEQUENCES = (
-    _means(r"NET/IB ?: No device found|Using network Socket\b", "rdma_fallback", about="host"),
-    _means(
+    means(r"NET/IB ?: No device found|Using network Socket\b", "rdma_fallback", about="host"),
+    means(
         r"Watchdog caught collective operation timeout: WorkNCCL\((?:.*?OpType=(?P<operation>\w{1,32}))?"
         r"(?:.*?ran for (?P<ran_ms>\d{1,12}) milliseconds)?",
         "collective_timeout",
         "a consequence",
         "info",
     ),
-    _means(
+    means(
         r"ncclIbResiliencyHandleDeviceFailure: Device \d+ marked as failed",
         "qp_error",
         "given up: a consequence",
@@ -156,4 +153,12 @@ _CONSEQUENCES = (
     ),
 )
 
-JOB_RULES: tuple[Rule, ...] = (*_COMPLETIONS, *_FABRIC, *_EVENTS, *_CONNECTIONS, *_MEMORY, *_CONSEQUENCES)
+JOB_RULES: tuple[Rule, ...] = (
+    *_COMPLETIONS,
+    *_FABRIC,
+    *_EVENTS,
+    *_CONNECTIONS,
+    *_MEMORY,
+    *TRANSPORT_RULES,
+    *_CONSEQUENCES,
+)

@@ -73,3 +73,11 @@ def _value(name: str, text: str) -> Value:
 def rule(pattern: str, code: str | None, severity: Severity = "warning", about: SubjectKind = "pci") -> Rule:
     """A rule about a PCI device, unless something else is said."""
     return Rule(pattern=re.compile(pattern), code=code, severity=severity, about=about)
+
+
+def means(
+    pattern: str, code: str, meaning: str = "", severity: Severity = "warning", about: SubjectKind = "container"
+) -> Rule:
+    """A rule about what a job's library says, with what that means."""
+    constants = {"meaning": meaning} if meaning else {}
+    return Rule(pattern=re.compile(pattern), code=code, severity=severity, about=about, constants=constants)

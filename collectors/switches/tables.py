@@ -1,8 +1,8 @@
 """Which numbers are in the tables that switches print? SONiC's ``show`` commands, and one of NX-OS.
 
 A SONiC table is a line of headings, a line of dashes, and rows; blocks follow each other, one for each port or
-direction. ``show queue counters`` (also ``--json``), ``show queue wredcounters``, ``show pfc counters`` (``Port Rx``,
-``Port Tx``), ``show pfcwd stats``, ``show queue watermark``, ``show lldp table``, ``show version``. Of ``Counter/pkts``
+direction. ``show queue counters`` and ``show queue wredcounters`` (also ``--json``), ``show pfc counters`` (``Port
+Rx``, ``Port Tx``), ``show pfcwd stats``, ``show queue watermark``, ``show lldp table``, ``show version``. Of ``Counter/pkts``
 nothing is taken: what it counts changed from release to release (field case S05); ``Drop/pkts`` did not, but 0 proves
 nothing, as some releases never count. NX-OS's ``show interface priority-flow-control`` gives pauses of a port over all
 priorities; internal ports (``ii1/1/1``) are read like others, and are on no cable.
@@ -26,6 +26,7 @@ _PORT_NAME = re.compile(r"[A-Za-z][\w/.:-]{0,63}", re.ASCII)
 _QUEUE_NAME = re.compile(r"(?:UC|MC|ALL)?\d{1,4}", re.ASCII)
 _VERSION = re.compile(r"(?m)^SONiC Software Version: *(\S{1,128})")
 QUEUE_COLUMNS: dict[str, Column] = {"Drop/pkts": "dropped", "EcnMarked/pkts": "ecn_marked"}
+JSON_COLUMNS: dict[str, Column] = {"droppacket": "dropped", "ecnmarkedpacket": "ecn_marked"}
 _PFC_COLUMN = re.compile(r"PFC([0-7])")
 _NEXUS = re.compile(r"^(\S{2,32})\s+(?:Auto|On|Off)\s+\w+\s*(?:\(\w*\))?\s+([\d,]{1,26})\s+([\d,]{1,26})(?!\S)", re.M)
 
@@ -65,7 +66,7 @@ def _cells(line: str, spans: list[tuple[int, int]]) -> list[str]:
 
 
 def queue_counters(text: str) -> Iterator[Reading]:
-    """``show queue counters``, as a table or JSON, and the table of ``show queue wredcounters``.
+    """``show queue counters`` and ``show queue wredcounters``, as a table or JSON.
 
     Raises:
         ValueError: it begins like JSON and is none.
@@ -89,8 +90,10 @@ def _queue_counters_json(text: str) -> Iterator[Reading]:
         raise ValueError(f"show queue counters: not JSON: {error}") from error
     for port, queues in top.items() if isinstance(top, dict) else ():
         for queue, fields in queues.items() if isinstance(queues, dict) else ():
-            if isinstance(fields, dict) and "droppacket" in fields and _is_queue(str(port), str(queue)):
-                yield Reading(str(port), queue_name(str(queue)), "dropped", parse_number(fields["droppacket"]))
+            if isinstance(fields, dict) and _is_queue(str(port), str(queue)):
+                for name, column in JSON_COLUMNS.items():
+                    if name in fields:
+                        yield Reading(str(port), queue_name(str(queue)), column, parse_number(fields[name]))
 
 
 def _is_queue(port: str, queue: str) -> bool:

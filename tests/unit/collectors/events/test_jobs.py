@@ -195,3 +195,63 @@ def test_never_reached_is_told_from_lost(before_s: int, starts: bool, late: str)
     times.exchanged()
     times.take(["words"], NOW.t_us, 0)
     assert times.judge(gone, NOW.t_us) == gone, "a rotated log is no new job"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "severity", "meaning"),
+    [
+        ("h1:1:2 [0] NCCL WARN NET/IB : mlx5_1:1 async fatal event on QP (0x7309dc3bb338): invalid request local work "
+         "queue error", "qp_error", "warning", "local queue"),
+        ("2025-12-31T16:13:44.884Z: [1,12]<stdout>:h1:815:864 [0] transport/net_ib.cu:80 NCCL WARN NET/IB : Got async "
+         "event : local catastrophic error", "fw_health", "warning", "not named"),
+        ("[1,620]<stderr>:[h1:27796:0:27796] ib_mlx5_log.c:113  FATAL: Error on QP 0x6b10 wqe[057]: Transport retry "
+         "count exceeded (synd 0x15 vend 0x81) opcode SEND", "qp_error", "warning", "retries exceeded"),
+        ("ib_mlx5_log.c:109  UCX  ERROR Error on QP 0x16d83 wqe[134]: Local QP operation (synd 0x2 vend 0x68) opcode "
+         "SEND", "qp_error", "warning", "other"),
+        ("dc_verbs.c:614  UCX  ERROR Send completion with error on qp 0x6214: remote access error syndrome 0x88",
+         "qp_error", "warning", "peer refused"),
+        ("[h1:15382:0:15382]    ud_iface.c:781  Fatal: transport error: Endpoint timeout", "qp_error", "warning",
+         "retries exceeded"),
+        ("ucp_worker.c:380  UCX  ERROR Error Endpoint timeout was not handled for ep 0x11c1870 - dc_mlx5/mlx5_5:1",
+         "qp_error", "info", "consequence"),
+        ("ib_device.c:1163 UCX  ERROR   ibv_create_ah(dlid=49152 sl=0 port=1 src_path_bits=0 dgid=::ffff:192.0.2.2 "
+         "flow_label=0xffffffff sgid_index=3 traffic_class=106) for UD mlx5 connect on mlx5_1 failed: Connection timed "
+         "out", "qp_error", "warning", "no path"),
+        ("ib_mlx5_dv.c:430  UCX  ERROR   mlx5dv_devx_obj_create(QP) failed on mlx5_0, syndrome 0x2c4154: Remote I/O "
+         "error", "fw_command_failed", "info", ""),
+        ("[1629615908.043472] [h1:1:0] ib_device.c:1168 UCX  TRACE mlx5_0:2 does not support flags 0x0: Destination is "
+         "unreachable", None, "", ""),
+        ("E1213 02:57:10.528410 5811 worker_pool.cpp:274] Worker: Process failed for slice (opcode: 0, source_addr: "
+         "0x7efdf3ffd010, length: 404, dest_addr: 140532604981264, local_nic: mlx5_1, peer_nic: 192.0.2.1:8149@mlx5_0, "
+         "dest_rkey: 2105088, retry_cnt: 0): transport retry counter exceeded", "qp_error", "warning",
+         "retries exceeded"),
+        ("ibrc.cpp:417: non-zero status: 110 ibv_modify_qp failed", "qp_error", "warning", "no path"),
+        ("libfabric:451707:1708520807::efa:cq:efa_rdm_txe_handle_error():737<warn> err: 5, message: Unresponsive "
+         "receiver (reachable by EFA device but handshake failed)", "qp_error", "warning", "retries exceeded"),
+        ("libfabric:462:1673041636:efa:core:rxr_info_to_rxr():506<warn> FI_HMEM capability requires RDMA, which this "
+         "device does not support.", None, "", ""),
+    ],
+)  # fmt: skip
+def test_other_libraries_than_nccl(line: str, code: str | None, severity: str, meaning: str) -> None:
+    found = notice(line)
+    assert (found.code if found else None) == code
+    if found is not None:
+        assert found.severity == severity and meaning in str(found.values.get("meaning", ""))
+
+
+def test_a_slice_that_mooncake_lost_names_both_cards() -> None:
+    found = job_notice(
+        "Worker: Process failed for slice (opcode: 1, source_addr: 0x14, length: 65536, dest_addr: 0x14, local_nic: "
+        "mlx5_7, peer_nic: 192.0.2.132:14127@mlx5_4, dest_rkey: 2359727, retry_cnt: 0): transport retry counter "
+        "exceeded"
+    )
+    assert (found.values["rdma"], found.values["peer"]) == ("mlx5_7", "192.0.2.132:14127@mlx5_4")
+
+
+def test_more_stamps_of_jobs() -> None:
+    vllm = parse_line("(VllmWorkerProcess pid=217) WARNING 12-31 23:00:00 [store.py:181] words", NOW.t_us)
+    assert vllm.t_us == NEW_YEAR_US - 3_600_000_000 and vllm.text.startswith("WARNING")
+    tagged = parse_line("2025-12-31T23:00:00.884Z: [1,12]<stdout>:h1:815:864 [0] words", NOW.t_us)
+    assert (tagged.t_us, tagged.text) == (NEW_YEAR_US - 3_599_116_000, "h1:815:864 [0] words")
+    built = parse_line("17:03:46 [1767222000.5] [juno000:73195:0]      ib_device.c:151  UCX  WARN  words", NOW.t_us)
+    assert built.t_us == NEW_YEAR_US - 3_600_000_000 + 500_000
