@@ -6,15 +6,21 @@ are those that its annotation ``skeletonhunter.io/rnics`` lists (JSON: ``rnic``,
 (device information 1.1: ``pci.rdma-device``), else the devices with network data that resource claims of the pod were
 bound to (dynamic resource allocation, ``resource.k8s.io/v1``).
 
-A rail that is not given is the number at the end of the RNIC's name ("mlx5_3": 3). A rank that is not given is
-pod number x RNICs per pod + place in the pod, when each pod of the job has a number and they all have as many RNICs;
-otherwise it is null. A pod that is not ready is ``starting``; one that is ending or has ended is ``gone``.
+A rail that is not given is that of the network by which Multus attached the RNIC, where each RNIC of every pod has a
+network of its own (one for each rail): the number at the end of its name if all have different ones, else its place
+among their names. Names of virtual functions differ from host to host. Without such networks it is the number at the
+end of the RNIC's name ("mlx5_3": 3), or its place among the pod's names where those numbers are the same ("gpu0rdma0",
+"gpu1rdma0").
+
+A rank that is not given is pod number x RNICs per pod + place in the pod, when each pod of the job has a number and
+they all have as many RNICs; otherwise it is null. A pod that is not ready is ``starting``; one that is ending or has
+ended is ``gone``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -26,6 +32,10 @@ RNICS = "skeletonhunter.io/rnics"
 TENANT = "skeletonhunter.io/tenant"
 NETWORK_STATUS = "k8s.v1.cni.cncf.io/network-status"
 
+NETWORK = "network"
+"""Field of an RNIC that Multus attached: its network. It is of no use beyond this module."""
+
+_NUMBER = re.compile(r"(\d{1,9})$")
 Json = dict[str, Any]
 
 
@@ -83,12 +93,15 @@ def endpoints_of(pods: Iterable[Pod]) -> list[Json]:
     per_pod = {len(pod.rnics) for pod in present}
     numbers = [pod.number for pod in present]
     ranked = len(per_pod) == 1 and None not in numbers and len(set(numbers)) == len(numbers)
+    rails = _rails_of_networks(ordered)
     found = []
     for pod in ordered:
-        for place, rnic in enumerate(pod.rnics):
+        for place, (reported, number) in enumerate(zip(pod.rnics, _rails_of_names(pod), strict=True)):
+            rnic = {name: value for name, value in reported.items() if name != NETWORK}
+            rail = rails.get(reported.get(NETWORK, ""), number)
             by_number = (pod.number or 0) * len(pod.rnics) + place
             rank = by_number if ranked and pod.state != "gone" else None
-            found.append({"rank": rank, "rail": _rail(rnic["rnic"], place), **rnic, **_where(pod, rnic["rnic"])})
+            found.append({"rank": rank, "rail": rail, **rnic, **_where(pod, rnic["rnic"])})
     return found
 
 
@@ -106,9 +119,27 @@ def _where(pod: Pod, rnic: str) -> Json:
     return {"endpoint": endpoint, "container": pod.container, "host": pod.host, "rnic": rnic, "state": pod.state}
 
 
-def _rail(rnic: str, place: int) -> int:
-    number = re.search(r"(\d+)$", rnic)
-    return int(number[1]) if number else place
+def _rails_of_networks(pods: Iterable[Pod]) -> dict[str, int]:
+    """Rails by network; none where a pod has RNICs without a network, or several by the same one."""
+    names: set[str] = set()
+    for pod in pods:
+        own = [rnic.get(NETWORK) or "" for rnic in pod.rnics]
+        if "" in own or len(set(own)) < len(own):
+            return {}
+        names.update(own)
+    numbers = {name: int(found[1]) for name in names if (found := _NUMBER.search(name))}
+    if len(set(numbers.values())) == len(names):
+        return numbers
+    return {name: place for place, name in enumerate(sorted(names))}
+
+
+def _rails_of_names(pod: Pod) -> list[int]:
+    """Rails by the RNICs' names: the number at the end of each, if they have different ones, else their places."""
+    names = [str(rnic["rnic"]) for rnic in pod.rnics]
+    numbers = [int(found[1]) for name in names if (found := _NUMBER.search(name))]
+    if len(set(numbers)) == len(names):
+        return numbers
+    return [sorted(names).index(name) for name in names]
 
 
 def _state(about: Json, status: Json) -> EndpointState:
@@ -141,22 +172,33 @@ def _reported(note: str | None) -> tuple[Json, ...]:
     for item in _list(NETWORK_STATUS, note):
         rdma = _part(_part(item, "device-info"), "pci").get("rdma-device")
         if isinstance(rdma, str) and rdma:
-            ips = item.get("ips") or [None]
-            found.append({"rnic": rdma.split(",")[0], "vif": item.get("interface"), "ip": ips[0]})
+            about = {"rnic": rdma.split(",")[0], "vif": item.get("interface"), "ip": _first_ip(item)}
+            found.append({**about, NETWORK: item.get("name")})
     return tuple(found)
 
 
 def _claimed(namespace: str, status: Json, claims: Mapping[tuple[str, str], Json]) -> tuple[Json, ...]:
     found = []
-    for bound in status.get("resourceClaimStatuses") or []:
+    for bound in _objects(status, "resourceClaimStatuses"):
         claim = claims.get((namespace, str(bound.get("resourceClaimName"))), {})
-        for device in _part(claim, "status").get("devices") or []:
+        for device in _objects(_part(claim, "status"), "devices"):
             network = _part(device, "networkData")
-            if network and device.get("device"):
-                ips: Sequence[str] = network.get("ips") or [""]
-                ip = ips[0].partition("/")[0] or None
-                found.append({"rnic": device["device"], "vif": network.get("interfaceName"), "ip": ip})
+            if network and isinstance(device.get("device"), str):
+                about = {"rnic": device["device"], "vif": network.get("interfaceName"), "ip": _first_ip(network)}
+                found.append(about)
     return tuple(found)
+
+
+def _first_ip(wire: Json) -> str | None:
+    """The first of ``ips``, without the length of its prefix."""
+    ips = wire.get("ips")
+    first = ips[0] if isinstance(ips, list) and ips else None
+    return first.partition("/")[0] or None if isinstance(first, str) else None
+
+
+def _objects(wire: Json, name: str) -> list[Json]:
+    listed = wire.get(name)
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
 
 def _list(name: str, note: str) -> list[Json]:

@@ -29,8 +29,8 @@ def test_multus_tells_device_interface_and_address() -> None:
     found = read(pod("worker-0"))
     assert (found.container, found.job, found.tenant, found.host) == ("train.worker-0", "llm-70b", "research", "node-0")
     assert found.rnics == (
-        {"rnic": "mlx5_4", "vif": "net1", "ip": "192.168.10.4"},
-        {"rnic": "mlx5_9", "vif": "net2", "ip": "192.168.11.4"},
+        {"rnic": "mlx5_4", "vif": "net1", "ip": "192.168.10.4", "network": "train/roce-0"},
+        {"rnic": "mlx5_9", "vif": "net2", "ip": "192.168.11.4", "network": "train/roce-1"},
     )
 
 
@@ -87,11 +87,56 @@ def test_a_wrong_annotation_is_refused_in_one_sentence(value: Any, message: str)
 def test_ranks_follow_pod_numbers() -> None:
     endpoints = endpoints_of([read(pod("worker-1", 1)), read(pod("worker-0", 0))])
     assert [(each["endpoint"], each["rail"], each["rank"]) for each in endpoints] == [
-        ("train.worker-0/mlx5_4", 4, 0),
-        ("train.worker-0/mlx5_9", 9, 1),
-        ("train.worker-1/mlx5_4", 4, 2),
-        ("train.worker-1/mlx5_9", 9, 3),
+        ("train.worker-0/mlx5_4", 0, 0),
+        ("train.worker-0/mlx5_9", 1, 1),
+        ("train.worker-1/mlx5_4", 0, 2),
+        ("train.worker-1/mlx5_9", 1, 3),
     ]
+
+
+def reported(index: int, *networks: tuple[str, str], **more: Any) -> Pod:
+    """A pod with virtual functions by Multus: (network, RDMA device) each."""
+    status = [
+        {"name": name, "interface": f"net{place}", "device-info": {"type": "pci", "pci": {"rdma-device": rnic}}, **more}
+        for place, (name, rnic) in enumerate(networks)
+    ]
+    return read(pod(f"worker-{index}", index, metadata={"annotations": {NETWORK_STATUS: json.dumps(status)}}))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rails"),
+    [
+        ((("rail-0", "mlx5_11"), ("rail-3", "mlx5_17")), (("rail-3", "mlx5_4"), ("rail-0", "mlx5_9")), "0330"),
+        ((("ns/net-a-x26", "mlx5_11"), ("ns/net-b-x26", "mlx5_17")), (("ns/net-a-x26", "mlx5_4"),), "010"),
+        ((("ns/sriov", "mlx5_1"), ("ns/sriov", "mlx5_7")), (("ns/sriov", "mlx5_2"), ("ns/sriov", "mlx5_8")), "1728"),
+    ],
+)  # fmt: skip
+def test_rails_of_virtual_functions_are_their_networks(
+    one: tuple[tuple[str, str], ...], other: tuple[tuple[str, str], ...], rails: str
+) -> None:
+    endpoints = endpoints_of([reported(0, *one), reported(1, *other)])
+    assert "".join(str(each["rail"]) for each in endpoints) == rails
+    assert all("network" not in each for each in endpoints)
+
+
+def test_names_whose_numbers_are_the_same_tell_rails_by_their_order() -> None:
+    devices = [{"device": name, "networkData": {"interfaceName": name}} for name in ("gpu1rdma0", "gpu0rdma0")]
+    claim = {"metadata": {"namespace": "train", "name": "worker-0-rdma-x7k2p"}, "status": {"devices": devices}}
+    endpoints = endpoints_of([read(WITH_CLAIM, [claim])])
+    assert [(each["rnic"], each["rail"]) for each in endpoints] == [("gpu1rdma0", 1), ("gpu0rdma0", 0)]
+
+
+@pytest.mark.parametrize(
+    ("ips", "ip"), [(None, None), ([], None), ("10.0.0.1", None), (["10.0.0.1/24", "fd00::1"], "10.0.0.1"), ([5], None)]
+)
+def test_addresses_in_any_form(ips: object, ip: str | None) -> None:
+    assert reported(0, ("ns/a", "mlx5_0"), ips=ips).rnics[0]["ip"] == ip
+    claim = {"metadata": {"namespace": "train", "name": "c"}}
+    claim["status"] = {"devices": [None, {"device": "gpu0rdma0", "networkData": {"interfaceName": "eth1", "ips": ips}}]}
+    wire = pod(
+        "worker-0", metadata={"annotations": {}}, status={"resourceClaimStatuses": [None, {"resourceClaimName": "c"}]}
+    )
+    assert read(wire, [claim]).rnics == ({"rnic": "gpu0rdma0", "vif": "eth1", "ip": ip},)
 
 
 @pytest.mark.parametrize(
