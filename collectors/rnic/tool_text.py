@@ -5,8 +5,9 @@ hw counters:" listings, ``grep "" .../hw_counters/*`` (path:value), ``ethtool -S
 (``diff -y``, or ``name: before / after``). Names stay raw, data counters become bytes. A counter whose port is not told
 belongs to port 0 (unknown): it is not given to the port that comes next, nor to the one before when a name comes twice,
 as the heading between was lost then. What is counted of some queue pairs only (``rdma statistic qp show``, told by
-``cntn``) is no counter of the port, and left out. What is not supported, or stands at its ceiling, has a reason in
-place of a number. Tools of a fabric are in ``fabric_text``.
+``cntn``) is no counter of the port, and left out, as are the ids and states of ``rdma resource`` and ``rdma link``.
+What is not supported, or stands at its ceiling, has a reason in place of a number. Tools of a fabric are in
+``fabric_text``.
 """
 
 from __future__ import annotations
@@ -32,8 +33,23 @@ PATH = re.compile(
     r"(?:\S*/infiniband/([^/:\s]{1,64})/(?:ports/([0-9]{1,3})/)?|(?:\S*/)?([^/:\s]{1,64})/ports/([0-9]{1,3})/)"
     r"(?:hw_)?counters(?:_ext)?/([^/:\s]{1,64}):(.*)"
 )
-PART = "cntn"
-"""What ``rdma statistic`` calls a set of counters of some queue pairs."""
+NO_COUNTERS = frozenset(
+    (
+        "cntn",
+        "lqpn",
+        "cqn",
+        "mrn",
+        "pdn",
+        "ctxn",
+        "srqn",
+        "cm-idn",
+        "state",
+        "subnet_prefix",
+        "supported",
+        "unsupported",
+    )
+)
+"""What ``rdma`` tells first of things that are no port's counters: sets of some queue pairs, objects, states."""
 
 NAMED = re.compile(r"\s*([A-Za-z_][\w.]{0,63})\s*:\s*(N/A\b.*|\S+)\s*")
 INDENTED = re.compile(r"\s+([A-Za-z_][\w.]{0,63})\s+(N/A\b.*|\S+)\s*")
@@ -108,7 +124,8 @@ def _read_line(listing: _Listing, line: str) -> None:
     stripped = line.strip()
     if (link := LINK.fullmatch(stripped)) is not None:
         words = link[3] or ""
-        listing.begin(None if words.startswith(f"{PART} ") else (link[1], int(link[2])))
+        told = words.partition(" ")[0] not in NO_COUNTERS
+        listing.begin((link[1], int(link[2])) if told else None)
         _read_pairs(listing, words)
     elif (path := PATH.fullmatch(stripped)) is not None:
         listing.put((path[1] or path[3], int(path[2] or path[4] or 0)), path[5], path[6])
@@ -136,7 +153,7 @@ def _of_json(text: str) -> dict[Port, Counters]:
         return {}
     listing = _Listing()
     for one in top if isinstance(top, list) else [top]:
-        if not isinstance(one, dict) or not isinstance(one.get("ifname"), str) or PART in one:
+        if not isinstance(one, dict) or not isinstance(one.get("ifname"), str) or _is_no_port(one):
             continue
         port = one.get("port")
         key = (str(one["ifname"]), port if isinstance(port, int) and 0 < port < 1000 else 0)
@@ -144,6 +161,10 @@ def _of_json(text: str) -> dict[Port, Counters]:
             if name not in ("ifindex", "ifname", "port") and type(value) in (int, str):
                 listing.put(key, str(name), str(value))
     return listing.found
+
+
+def _is_no_port(one: dict[object, object]) -> bool:
+    return any(one.get(name) is not None for name in NO_COUNTERS)
 
 
 def parse_ethtool(text: str) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,20 @@ def test_counters_of_some_queue_pairs_are_none_of_the_port() -> None:
     link = '{"ifindex":0,"ifname":"mlx5_0","port":1,'
     as_json = f'[{link}"out_of_buffer":6}},{link}"cntn":4,"lqpn":[178],"out_of_buffer":1}}]'
     assert parse_hw_counters(as_json) == {("mlx5_0", 1): {"out_of_buffer": 6}}
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "link bnxt_re0/1 state ACTIVE physical_state LINK_UP netdev ens26np0\n",
+        "link mlx5_0/1 subnet_prefix fe80:0000:0000:0000 lid 399 sm_lid 1 lmc 0 state ACTIVE physical_state LINK_UP\n",
+        "link mlx5_0/1 lqpn 178 rqpn 179 type RC state RTS rq-psn 0 sq-psn 0 path-mig-state MIGRATED pid 30489\n",
+        "link bnxt_re0/1 cm-idn 1 lqpn 5 qp-type RC state CONNECT ps TCP pid 12 comm [rpcrdma]\n",
+        '[{"ifindex":0,"ifname":"mlx5_0","port":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev_index":7}]',
+    ],
+)
+def test_ids_and_states_are_no_counters(printed: str) -> None:
+    assert parse_hw_counters(printed) == {}
 
 
 def test_a_lost_heading_never_gives_one_port_s_counters_to_another() -> None:
