@@ -2,10 +2,10 @@
 
 A SONiC table is a line of headings, a line of dashes, and rows; blocks follow each other, one for each port or
 direction. ``show queue counters`` and ``show queue wredcounters`` (also ``--json``), ``show pfc counters`` (``Port
-Rx``, ``Port Tx``), ``show pfcwd stats``, ``show queue watermark``, ``show lldp table``, ``show version``. Of ``Counter/pkts``
-nothing is taken: what it counts changed from release to release (field case S05); ``Drop/pkts`` did not, but 0 proves
-nothing, as some releases never count. NX-OS's ``show interface priority-flow-control`` gives pauses of a port over all
-priorities; internal ports (``ii1/1/1``) are read like others, and are on no cable.
+Rx``, ``Port Tx``), ``show pfcwd stats``, ``show queue watermark``, ``show lldp table``, ``show version``. Of
+``Counter/pkts`` nothing is taken: what it counts changed from release to release (field case S05); ``Drop/pkts`` did
+not, but 0 proves nothing, as some releases never count. NX-OS's ``show interface priority-flow-control`` gives pauses
+of a port over all priorities; internal ports (``ii1/1/1``) are read like others, and are on no cable.
 """
 
 from __future__ import annotations

@@ -69,12 +69,6 @@ def test_marks_where_a_platform_counts_them() -> None:
     assert plain(queue_counters(alone)) == [("Eth4", 3, "ecn_marked", 4_321), ("Eth4", 4, "ecn_marked", None)]
 
 
-def test_wred_counters_as_json() -> None:
-    queue = {"ecnmarkedbytes": "9", "ecnmarkedpacket": "1,234", "wreddropbytes": "N/A", "wreddroppacket": "N/A"}
-    known = {"Ethernet0": {"UC3": queue, "cached_time": "x"}, "time": "y"}
-    assert plain(queue_counters(json.dumps(known))) == [("Ethernet0", 3, "ecn_marked", 1234)]
-
-
 def test_queue_counters_as_json() -> None:
     assert plain(queue_counters(text("queue_counters.json"))) == [
         ("Ethernet0", 3, "dropped", 1019),
