@@ -26,7 +26,9 @@ from schemas.instants import SECOND_US
 
 LONGEST = 16_384
 _KMSG = re.compile(r"(\d{1,5}),(\d{1,19}),(\d{1,17}),([^;,]{0,64})(?:,[^;]{0,256})?;(.*)", re.S)
-_PRIORITY = re.compile(r"<(\d{1,3})>")
+_PRIORITY = re.compile(r"(?:\d{1,5} (?=<\d{1,3}>1 ))?<(\d{1,3})>")
+"""Behind the length of the message, as TCP carries it."""
+
 _RFC5424 = re.compile(
     r"1 (\S{1,64}) (\S{1,255}) (\S{1,48}) (\S{1,128}) (\S{1,32}) (-|(?:\[(?:[^\]\\]|\\.)*\])+) ?(.*)", re.S
 )
@@ -37,12 +39,16 @@ _RFC3164 = re.compile(
     r" {1,2}(\S{1,255}) (.*)",
     re.S,
 )
+_HOSTLESS = re.compile(
+    r"[a-z0-9_]{2,24} [0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b|infiniband \w{1,32}: |NETDEV WATCHDOG"
+)
 _EPOCH = re.compile(r"\[(\d{10}\.\d{1,9})\] ?(.*)", re.S)
 _LEVELS = ("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug")
 _FACILITY = re.compile(rf"[a-z0-9]{{3,8}} *:({'|'.join(_LEVELS)}) *: ?")
 _DMESG = re.compile(
     r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})(?: < {0,12}\d{1,10}\.\d{1,6}>)?\] ?(.*)", re.S
 )
+_CTIME = re.compile(r"([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}):? (.*)", re.S)
 _MINUTE = re.compile(r"\[([A-Z][a-z]{2})([ \d]\d) (\d\d:\d\d)\] ?(.*)", re.S)
 _AFTER = re.compile(r"\[ {0,12}\+(\d{1,10})[.,](\d{6})\] ?(.*)", re.S)
 """``dmesg -H``: the minute where another one begins, else the time since the line before."""
@@ -104,16 +110,25 @@ def _parse(text: str, now_us: int, zone_s: int) -> Line:
     if line := _of_kernel(text, priority, where):
         return line
     if own := of_switch(text, now_us, zone_s):
-        return _line(own[2], (own[0], own[1], None, priority), None)
+        line = Line(text=own[2], t_us=own[0], host=own[1], priority=priority)
+        named = _PROGRAM.match(own[2]) is not None and "/" not in own[2].partition(":")[0]
+        return _inner(own[2], line) if named else _line(own[2], (own[0], own[1], None, priority), None)
     if found := _RFC3164.fullmatch(text):
-        host, rest, t_us = found[2], found[3], of_any(found[1], now_us, zone_s)
-        return _inner(rest, Line(text=rest, t_us=t_us, host=host, priority=priority))
+        host, rest = _host_of(found[2], found[3])
+        return _inner(rest, Line(text=rest, t_us=of_any(found[1], now_us, zone_s), host=host, priority=priority))
     if found := _JOB.fullmatch(text):
         rest, t_us = found[2], of_iso(found[1], zone_s)
         if rest.startswith("kernel:") or _HOST_KERNEL.fullmatch(rest):
             return _inner(rest, Line(text=rest, t_us=t_us, priority=priority))
         return _line(bare(rest), (t_us, None, None, priority), None)
     return _of_library(text, priority, where) or _inner(text, Line(text=text, priority=priority))
+
+
+def _host_of(word: str, rest: str) -> tuple[str | None, str]:
+    """Which host a time is followed by, and what follows; there is none where a driver or a program stands already."""
+    if word.endswith(":"):
+        return (word[:-1], rest) if rest.startswith("%") else (None, f"{word} {rest}")
+    return (None, f"{word} {rest}") if _HOSTLESS.match(f"{word} {rest}") else (word, rest)
 
 
 def _of_kernel(text: str, priority: int | None, where: tuple[int, int]) -> Line | None:
@@ -126,6 +141,9 @@ def _of_kernel(text: str, priority: int | None, where: tuple[int, int]) -> Line 
         t_us, rest = of_iso(found[1], zone_s), found[2]
     elif found := _DMESG.fullmatch(text):
         t_us, rest = of_dmesg(found[1], zone_s), found[2]
+    elif found := _CTIME.fullmatch(text):
+        t_us = of_dmesg(found[1], zone_s)
+        return _inner(found[2], Line(text=found[2], t_us=t_us, priority=priority))
     elif found := _MINUTE.fullmatch(text):
         t_us, rest = of_rfc3164(f"{found[1]} {found[2].strip()} {found[3]}:00", now_us, zone_s), found[4]
     else:

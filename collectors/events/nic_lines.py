@@ -46,6 +46,7 @@ _FIRMWARE = (
         by_group=("level", {"warning": "warning", "notice": "info", "info": "info", "debug": "info"}),
     ),
     rule(MLX5 + r".*High temperature on sensors", "fw_health", "warning"),
+    rule(MLX5 + r".*\bcmd_work_handler:.*failed to allocate command entry", "fw_health", "warning"),
     rule(
         r"NETDEV WATCHDOG: (?P<netdev>\S{1,32}) \(" + NIC_DRIVERS + r"\): transmit queue.*timed out",
         "fw_health",
@@ -96,6 +97,12 @@ _COMPLETIONS = (
         "info",
         "rdma",
     ),
+)
+_MEMORY_REGIONS = rule(
+    r"infiniband (?P<rdma>\w{1,32}): .*\basync reg mr failed\. status (?P<status>-?\d{1,5})",
+    "fw_command_failed",
+    "info",
+    "rdma",
 )
 _RESETS = (
     rule(MLX5 + r".*(?:health recovery flow aborted|PCI reads still not working)", "rnic_missing", "error"),
@@ -215,6 +222,7 @@ _HARMLESS = (
 NIC_RULES: tuple[Rule, ...] = (
     *CARD_RULES,
     *_FIRMWARE,
+    _MEMORY_REGIONS,
     *_COMPLETIONS,
     *_RESETS,
     *_MODULES,
