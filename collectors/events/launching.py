@@ -4,8 +4,8 @@ Labels that nothing else looks like are taken away always: Ray's (``(Worker pid=
 (``[1,3]<stderr>:``, of PRRTE with its job's name), kubectl's (``[pod/p/c]``), torchrun's (``[rank3]:``,
 ``[default3]:``), compose's (``web-1  |``). Those that a line may begin with itself (pdsh's ``node01:``, slurm's
 ``12:``, MPICH's ``[3]``, a time of day) are only if a time follows. Frames of runtimes: CRI (time, stream, flag),
-kubectl's time, Docker's JSON, and the journal's (``journalctl -o json``). What ``pdsh`` labels is of another host: its
-seconds since boot are not ours.
+kubectl's time, Docker's JSON, the journal's (``journalctl -o json``), and JSON that shippers of logs make of a line.
+What ``pdsh`` labels is of another host: its seconds since boot are not ours.
 """
 
 from __future__ import annotations
@@ -68,10 +68,25 @@ class _JournalLine(Struct):
     priority: str = msgspec.field(name="PRIORITY", default="")
 
 
+class _Host(Struct):
+    """The host as Elastic's schema names it."""
+
+    name: str | None = None
+
+
+class _ShippedLine(Struct):
+    """A line as Beats, Logstash and Vector pass it on."""
+
+    message: str
+    elastic_time: str = msgspec.field(name="@timestamp", default="")
+    timestamp: str = ""
+    host: _Host | str | None = None
+
+
 def unwrap(text: str, zone_s: int) -> Around:
     """The program's own line."""
     outer = _without_labels(text, zone_s)
-    inner = _of_journal(outer.text) or _of_runtime(outer.text)
+    inner = _of_journal(outer.text) or _of_runtime(outer.text) or _of_shipper(outer.text)
     if inner is None:
         return outer
     bare = _without_labels(inner.text, zone_s)
@@ -131,6 +146,19 @@ def _of_journal(text: str) -> Around | None:
         words = bytes(number for number in words if 0 <= number < 256).decode(errors="replace")
     priority = int(line.priority) if line.priority in set("01234567") else None
     return Around(text=words, t_us=_realtime(line.realtime), host=line.host, program=line.program, priority=priority)
+
+
+def _of_shipper(text: str) -> Around | None:
+    """A line that was shipped as JSON; None: it is none, or says no time."""
+    if not text.startswith("{") or '"message"' not in text or 'timestamp"' not in text:
+        return None
+    try:
+        line = msgspec.json.decode(text, type=_ShippedLine)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    t_us = of_iso(line.elastic_time or line.timestamp, 0)
+    host = line.host.name if isinstance(line.host, _Host) else line.host
+    return Around(text=line.message, t_us=t_us, host=host) if t_us is not None else None
 
 
 def _realtime(text: str) -> int | None:

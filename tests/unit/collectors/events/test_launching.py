@@ -104,3 +104,18 @@ def test_the_journal_as_json() -> None:
     for broken in ({**entry, "MESSAGE": None}, {**entry, "MESSAGE": [-1, 999]}, {**entry, "PRIORITY": "x"}):
         assert parse_line(json.dumps(broken), 0).t_us == NEW_YEAR_US
     assert parse_line('{"MESSAGE": {"a": 1}, "__REALTIME_TIMESTAMP": "1"}', 0).t_us is None
+
+
+def test_lines_that_were_shipped_as_json() -> None:
+    """A line's own time is better than its shipper's, which may have read it later."""
+    said = {"@timestamp": "2026-01-01T00:00:00.000Z", "message": "mlx5_core 0000:1a:00.0 eth2: Link down"}
+    for entry in ({**said, "host": {"name": "h1"}}, {**said, "host": "h1"}):
+        line = parse_line(json.dumps(entry), NOW.t_us)
+        assert (line.t_us, line.host, line.text) == (NEW_YEAR_US, "h1", said["message"])
+    vector = {"host": "h1", "message": said["message"], "timestamp": "2026-01-01T00:00:00.000Z"}
+    assert parse_line(json.dumps(vector), NOW.t_us).t_us == NEW_YEAR_US
+    syslog = {**said, "message": f"Dec 31 23:00:00 h1 kernel: {said['message']}"}
+    line = parse_line(json.dumps(syslog), NOW.t_us)
+    assert (line.t_us, line.program, line.text) == (NEW_YEAR_US - HOUR_US, "kernel", said["message"])
+    for broken in ({**said, "@timestamp": 5}, {**said, "@timestamp": "x"}, {**said, "message": None}):
+        assert parse_line(json.dumps(broken), NOW.t_us).t_us is None
