@@ -37,11 +37,17 @@ _SUPPRESSED = re.compile(
 _TROUBLE = re.compile(
     r"fail|err(?:or)?\b|warn|timed? ?out|timeout|reset|fatal|lost|down\b|insufficient|bad\b|invalid", re.I
 )
+# Who writes down commands that people gave: what they searched logs for has not happened.
+_COMMAND_LOGGERS = frozenset(
+    {"sudo", "su", "bash", "-bash", "snoopy", "auditd", "audispd", "cron", "CRON", "CROND", "crond"}
+)
 _HOST_RULES = (*NIC_RULES, *PCIE_RULES)
 
 
 def classify(line: Line, source: Source = "host") -> Notice | None:
     """What a line says; None: nothing, or nothing of ours."""
+    if source != "job" and line.program in _COMMAND_LOGGERS:
+        return None
     if source == "switch":
         known, notice = _judge(SWITCH_RULES, line)
         return notice if known else _kept(_marked(line), "switch")

@@ -3,9 +3,9 @@
 Labels that nothing else looks like are taken away always: Ray's (``(Worker pid=7, ip=10.0.0.1)``), mpirun's
 (``[1,3]<stderr>:``, of PRRTE with its job's name), kubectl's (``[pod/p/c]``), torchrun's (``[rank3]:``,
 ``[default3]:``), compose's (``web-1  |``). Those that a line may begin with itself (pdsh's ``node01:``, slurm's
-``12:``, MPICH's ``[3]``, a time of day) are only if a time follows. Frames of runtimes: CRI (time, stream, flag),
-kubectl's time, Docker's JSON, the journal's (``journalctl -o json``), and JSON that shippers of logs make of a line.
-What ``pdsh`` labels is of another host: its seconds since boot are not ours.
+``12:``, MPICH's ``[3]``, a time of day, grep's file and number) are only if a time follows. Frames of runtimes: CRI
+(time, stream, flag), kubectl's time, Docker's JSON, the journal's (``journalctl -o json``), and JSON that shippers of
+logs make of a line. What ``pdsh`` labels is of another host: its seconds since boot are not ours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PLAIN = re.compile(
 )
 _TIMED = re.compile(
     r"(?:(?P<host>(?!kernel:)[A-Za-z][\w.-]{0,252}): {1,4}| {0,8}\d{1,6}: |\[\d{1,6}\] ?"
-    r"|\d\d:\d\d:\d\d | {0,4}\| )"
+    r"|\d\d:\d\d:\d\d | {0,4}\| |(?!kernel:)[\w./~-]{1,255}:(?:\d{1,9}:)?)"
     r"(?=\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d|\[[ +]{0,12}\d{1,10}[.,]\d{6}"
     r"|\[[A-Z][a-z]{2}[ \d]|\[?[IWEF]\d{3,4} \d\d:\d\d:|\[rank\d|<\d{1,3}>|\[?\d{10}\.\d|\d{1,3},\d{1,19},\d{1,17},"
     r"|[a-z]{3,8} {0,4}:[a-z]{3,6} *: )"

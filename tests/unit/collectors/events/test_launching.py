@@ -119,3 +119,20 @@ def test_lines_that_were_shipped_as_json() -> None:
     assert (line.t_us, line.program, line.text) == (NEW_YEAR_US - HOUR_US, "kernel", said["message"])
     for broken in ({**said, "@timestamp": 5}, {**said, "@timestamp": "x"}, {**said, "message": None}):
         assert parse_line(json.dumps(broken), NOW.t_us).t_us is None
+
+
+@pytest.mark.parametrize(
+    "found_in", ["/var/log/kern.log:", "./messages:", "messages-20251231:", "1234:", "syslog.1:1234:", "~/h1.txt:7:"]
+)
+def test_the_file_and_the_number_that_grep_puts_before_a_line(found_in: str) -> None:
+    text = "mlx5_core 0000:1a:00.0 eth2: Link down"
+    line = parse_line(f"{found_in}Dec 31 23:00:00 h1 kernel: {text}", NOW.t_us)
+    assert (line.t_us, line.host, line.program, line.text) == (NEW_YEAR_US - HOUR_US, "h1", "kernel", text)
+    assert parse_line(f"{found_in}[Wed Dec 31 23:00:00 2025] {text}", NOW.t_us).t_us == NEW_YEAR_US - HOUR_US
+
+
+def test_a_command_that_searches_for_a_line_is_no_such_line() -> None:
+    quoted = "COMMAND=/usr/bin/grep 'mlx5_core 0000:1a:00.0 eth2: Link down' /var/log/messages"
+    for program in ("sudo", "sudo[794]", "CROND[12]"):
+        line = parse_line(f"Dec 31 23:00:00 h1 {program}: root : TTY=pts/0 ; USER=root ; {quoted}", NOW.t_us)
+        assert classify(line) is None and classify(line, "switch") is None
