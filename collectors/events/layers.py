@@ -1,10 +1,10 @@
 """Is what is said of a link a second time another flap? Most switches tell of the wire and of the protocol on it.
 
 IOS and IOS XR write ``LINK-3-UPDOWN`` and ``LINEPROTO-5-UPDOWN`` for one cause, a second apart and in either order,
-H3C ``PHY_UPDOWN`` and ``LINK_UPDOWN``, Cumulus' switchd the carrier that it sets and what the kernel then says; on a
-host, kernels from 6.14 on tell of the network device and of the RDMA device's port. The second of them is told as
-``carrier``, ``info``: evidence, but no second ``port_down``, as flaps are counted by those. EOS, which tells of one of
-the two only, is taken at its word.
+H3C ``PHY_UPDOWN`` and ``LINK_UPDOWN``, Junos a trap of the port and one of its unit, Cumulus' switchd the carrier that
+it sets and what the kernel then says; on a host, kernels from 6.14 on tell of the network device and of the RDMA
+device's port. The second of them is told as ``carrier``, ``info``: evidence, but no second ``port_down``, as flaps are
+counted by those. EOS, which tells of one of the two only, is taken at its word.
 """
 
 from __future__ import annotations

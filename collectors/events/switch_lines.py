@@ -13,6 +13,7 @@ from collectors.events.notices import Severity
 from collectors.events.rules import Rule, rule
 
 _PORT = r"(?P<port>[A-Za-z0-9][\w/.:-]{0,63}?)"
+_JUNOS_UNIT = r"(?P<port>[a-z]{2}-[\d/:]{5,20})\.\d{1,5}"
 _DOWN, _UP = r"(?:[Dd]own|DOWN)\b", r"(?:[Uu]p|UP)\b"
 _CISCO = r"%(?:PKT_INFRA-)?"
 _HUAWEI = r"%%\d\d\w{2,16}/\d/"
@@ -39,6 +40,15 @@ def _link(before: str, after: str = "", layer: str = "link") -> tuple[Rule, Rule
     return down, up
 
 
+def _traps(name: str) -> tuple[Rule, ...]:
+    """What Junos says of a port, and also of each unit on it (``et-0/0/24:1.0``)."""
+    return tuple(
+        each
+        for port, layer in ((_JUNOS_UNIT, "protocol"), (_PORT, "link"))
+        for each in _link("SNMP_TRAP_LINK_", ":.*" + name.format(port), layer)
+    )
+
+
 _LINKS = (
     *_link(r"Port " + _PORT + r" oper state set from \w+ to "),
     *_link(_CISCO + r"LINEPROTO-\d-UPDOWN ?: Line protocol on Interface " + _PORT
@@ -47,10 +57,8 @@ _LINKS = (
            + r", changed state to (?:(?P<reason>[Aa]dministratively) )?"),
     rule(r"%ETHPORT-\d-IF_DOWN_\w+:.*Interface " + _PORT + r" is down", "port_down", "error", "port"),
     rule(r"%ETHPORT-\d-IF_UP:.*Interface " + _PORT + r" is up", "port_up", "info", "port"),
-    rule(r"SNMP_TRAP_LINK_DOWN:.*ifName " + _PORT + r"$", "port_down", "error", "port"),
-    rule(r"SNMP_TRAP_LINK_UP:.*ifName " + _PORT + r"$", "port_up", "info", "port"),
-    rule(r"SNMP_TRAP_LINK_DOWN: .*\binterface-name=\"" + _PORT + r"\"", "port_down", "error", "port"),
-    rule(r"SNMP_TRAP_LINK_UP: .*\binterface-name=\"" + _PORT + r"\"", "port_up", "info", "port"),
+    *_traps(r"\bifName {}$"),
+    *_traps(r"\binterface-name=\"{}\""),
     *_link(r"IFNET/\d/PHY_UPDOWN: .*?(?:interface |on |; )" + _PORT + r" (?:changed to|link status is|is) "),
     *_link(r"IFNET/\d/LINK_UPDOWN: .*?interface " + _PORT + r" (?:changed to|is) ", layer="protocol"),
     *_link(_HUAWEI + r"(?:IF_STATE|LINK_?STATE|LINKSTATUS|IF_DOWN|IF_UP)\(?.{0,40}?[Ii]nterface " + _PORT

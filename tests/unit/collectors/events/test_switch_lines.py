@@ -144,3 +144,18 @@ def test_a_vendor_s_own_mark_says_how_bad_an_unknown_line_is() -> None:
     )
     assert code("Mar  5 2026 11:14:48 leaf-0 %%01CONFIGURATION/3/ROLLBACK_FAIL(l):CID=0x80cb000c;words") == "unknown"
     assert code("<189>Mar  5 11:14:48 leaf-0 words %MODULE-2-FAILED: Module 1 failed") is None, "syslog's number counts"
+
+
+def test_a_unit_of_junos_is_no_other_port() -> None:
+    """Junos tells of the port and of each unit on it, in the same second."""
+    told = []
+    followed = Followed()
+    for state in ("UP", "DOWN", "UP"):
+        for name in ("et-0/0/24:1", "et-0/0/24:1.0"):
+            line = f"Mar  5 11:14:48  leaf-0 mib2d[14567]: SNMP_TRAP_LINK_{state}: ifIndex 753, ifName {name}"
+            told += [(each.code, each.subject.name) for each, _ in notices_of([line], NOW, "switch", 0, "", followed)]
+    port = "leaf-0/et-0/0/24:1"
+    assert told == [(code, port) for state in ("up", "down", "up") for code in (f"port_{state}", "carrier")]
+    unit = "<28>1 2026-03-05T11:14:48.561Z leaf-0 mib2d 77 SNMP_TRAP_LINK_DOWN [junos@2636.1.1.1.2.29 "
+    found = classify(parse_line(unit + 'admin-status="up(1)" interface-name="et-0/0/1.0"]', NOW.t_us), "switch")
+    assert found is not None and (found.subject.name, found.values["layer"]) == ("et-0/0/1", "protocol")
