@@ -109,8 +109,12 @@ def what_is_left(scene: Scene, node: str) -> IssueId | None:
 
     A card that is dead would not answer; of a port that is down one of its ends says so, as a rule; a GID that has
     changed shows in the agent's health. What is left are the ports that can't be bonded. That nobody complains says
-    something if somebody would: an agent that watches the card, or others who were heard to complain.
+    something if somebody would: an agent that watches the card, or others who were heard to complain. A reason that was
+    known keeps its place: a GID is as it was again before all is well.
     """
+    meant = scene.case.meant
+    if meant is not None and meant.issue not in (None, "bond_error"):
+        return None
     if scene.t_us - scene.onset_us < SETTLED_US or not answers(scene, node) or not _gids_known(scene, node):
         return None
     cables = scene.topology.neighbours.get(node, [])

@@ -154,11 +154,14 @@ def fit_best(sample: Sample, p: Floats, suspect: int, found: Gains) -> Pick:
 
 
 def _begun_within(sample: Sample, p: Floats, pick: Pick) -> Pick:
-    """A heavy fault from the second on in which it was there from the beginning, if that suits it better.
+    """A heavy fault of more than one cable, from the second on in which it was there from the beginning, if that suits
+    it better.
 
     Until then some trains still passed unharmed. These would speak against whatever has more of them: against a card
     in favour of one of its links.
     """
+    if sample.several is None or not sample.several[pick.suspect]:
+        return pick
     for since in range(pick.since + 1, min(pick.since + EDGE_S + 1, len(sample.against))):
         if pick.erratic or pick.loss < HEAVY:
             break

@@ -136,7 +136,8 @@ class Sample:
     (seconds x suspects x modes, nats). ``expected``: lost packets that the background predicts for all. ``prior``: nats
     per suspect. ``echo``: gives, per lossy train, the chance that its replies cross a suspect; None: that of no train.
     ``flown``: gives the number of trains on each of some of ``route`` from a second on. ``whole``: per suspect, the one
-    that is the same cable in both directions (itself, if it is no direction).
+    that is the same cable in both directions (itself, if it is no direction). ``several``: per suspect, whether it is
+    more than one cable; None: no suspect is.
     """
 
     second: Ints
@@ -153,6 +154,7 @@ class Sample:
     echo: Callable[[int], Floats | None]
     flown: Callable[[Ints, int], Ints]
     whole: Ints
+    several: Flags | None = None
     index: Rows = field(default_factory=Rows, init=False)
 
 

@@ -81,6 +81,7 @@ def sample_of(watch: FabricWatch) -> tuple[Sample, Ints]:
         echo=cache(lambda suspect: watch.echo_chances(route, names[int(numbers[suspect])])),
         flown=lambda chosen, since: flown(watch, routes[chosen], since),
         whole=np.where(whole < 0, np.arange(len(numbers)), whole),
+        several=np.array([names[number].kind not in ("direction", "link") for number in numbers.tolist()], np.bool_),
     )
     return sample, numbers
 

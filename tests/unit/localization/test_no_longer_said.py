@@ -133,6 +133,16 @@ def test_silence_counts_of_a_card_that_an_agent_says_it_watches(watched: str, is
     assert incident.action.target == f"link:{link}"  # right whichever end it is
 
 
+def test_a_gid_that_is_as_it_was_again_before_all_is_well_was_the_reason() -> None:
+    heartbeats = agents_with_gids(90)
+    for at, beat in enumerate(heartbeats):
+        if BEGIN_US + 32 * SECOND_US < beat.t_us < BEGIN_US + 60 * SECOND_US:
+            moved = {name: "fe80::9" if name == endpoint(7, 0) else gid for name, gid in beat.gids.items()}  # type: ignore[attr-defined]
+            heartbeats[at] = msgspec.structs.replace(beat, gids=moved)  # type: ignore[call-arg]
+    (incident,) = told(90, cut_off, dumps(90), [event(5.0, "host:h1", "unknown")], heartbeats)
+    assert (incident.component, incident.issue) == ("rnic:h7/mlx5_0", "gid_change")
+
+
 def agents_with_gids(seconds: int) -> list[Message]:
     import msgspec
 
