@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from skeletonhunter.embedded.processes import Child
+from tests.free_ports import free_port
 from tests.integration.clickhouse.http_front import serving
 
 COMMAND, ADDRESS = "SKELETONHUNTER_TEST_CHAOS_COMMAND", "SKELETONHUNTER_TEST_CHAOS_BROKER"
@@ -76,8 +77,7 @@ def kafka_node(folder: Path) -> Node:
 
 def clickhouse_node(folder: Path) -> Node:
     """The engine of ClickHouse in a process of its own, with its data in ``folder``."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "tests.chaos.nodes", str(folder / "clickhouse"), str(port)]
     return Node(command, f"127.0.0.1:{port}", folder / "clickhouse.log")
 

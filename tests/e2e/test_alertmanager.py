@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from skeletonhunter.replaying.simulating import simulate_recording
 from skeletonhunter.settings import ClickHouseSettings, KafkaSettings, Settings, WorkerSettings
 from skeletonhunter.testbed.scenario import FabricPlan, FaultPlan, JobPlan, Scenario
 from streams.parameters import Parameters
+from tests.free_ports import free_port
 from tests.integration.clickhouse.kafka import until
 from tests.integration.webhook.listener import Receiver, receiving
 
@@ -77,8 +77,7 @@ class Alertmanager:
 def alertmanager(folder: Path) -> Iterator[Alertmanager]:
     """A real one on a free port."""
     assert PROGRAM is not None
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with receiving() as people:
         (folder / "alertmanager.yml").write_text(CONFIGURATION.format(url=people.url))
         command = [PROGRAM, f"--config.file={folder / 'alertmanager.yml'}", f"--storage.path={folder / 'data'}"]

@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 
 from skeletonhunter.cli import build_cli
 from skeletonhunter.settings import load_settings
+from tests.free_ports import free_port
 from tests.packaging.compose_rules import faults, interpolated
 from tests.packaging.compose_tls import CHECKOUT, certificates, kafka_properties, tls_compose
 
@@ -172,13 +173,6 @@ def kafka(compose: Json, secrets: Path, tmp_path_factory: pytest.TempPathFactory
     finally:
         broker.kill()
         broker.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def is_open(port: int) -> bool:

