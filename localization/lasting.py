@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from localization.arrays import Ints
 from localization.samples import Pick
 from localization.watch import FabricWatch
@@ -30,6 +28,15 @@ def settled_picks(watch: FabricWatch, numbers: Ints, t_us: int) -> list[Pick]:
     for fault in settled:
         rivals = tuple((own[index[rival]], gain) for rival, gain in fault.rivals if index.get(rival) in own)
         since = max(0, (fault.since_us - begins_us) // SECOND_US)
-        picks.append(Pick(own[index[fault.suspect]], 0, fault.loss, fault.hit, since, fault.gain, rivals=rivals))
-        picks[-1] = replace(picks[-1], lead=fault.lead)
+        pick = Pick(
+            suspect=own[index[fault.suspect]],
+            at=0,  # fitted anew, as loss, share of trains and gain are
+            loss=fault.loss,
+            hit=fault.hit,
+            since=since,
+            gain=fault.gain,
+            rivals=rivals,
+            lead=fault.lead,
+        )
+        picks.append(pick)
     return picks
