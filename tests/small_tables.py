@@ -55,3 +55,10 @@ def chain(number: int, src: tuple[int, int], dst: tuple[int, int]) -> list[FlowE
         path="hardware", packets=1000, match="any", actions="out",
     )  # fmt: skip
     return [msgspec.structs.replace(row, at=at, next=after) for at, after in pairwise(places)]
+
+
+def snapshot(second: int, rows: list[int], complete: bool = True, packets: int = 5) -> FlowTables:
+    """What the virtual switch of host 0 holds: a row of each of these flows to host 2."""
+    flows = tuple(msgspec.structs.replace(chain(n, (0, 0), (2, 0))[2], packets=packets) for n in rows)
+    body = envelope("agent:h0/flows", float(second), second)
+    return FlowTables(**body, host="h0", rnic=None, table="vswitch", complete=complete, flows=flows)

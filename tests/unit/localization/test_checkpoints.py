@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from localization import numbering
 from localization.evidence import EvidenceStore
+from localization.flows import Table
 from localization.narrowing import climbed, narrow, steps, wide
 from localization.numbering import KeyNumbers
 from localization.routes import RouteTable
@@ -22,6 +23,7 @@ from schemas.diagnosis import PairWindows
 from schemas.instants import SECOND_US
 from schemas.maps import Ecmp
 from tests.small_fabric import BEGIN_US, endpoint, envelope, fabric_map, links_of, pairs
+from tests.small_tables import snapshot
 from tests.unit.localization.test_scale import store_of
 
 integers = st.lists(st.integers(-(2**40), 2**40))
@@ -131,3 +133,17 @@ def test_a_state_holds_its_names_once() -> None:
     body = pickle.dumps(watch.routes)
     assert all(body.count(name.encode()) <= 1 for name in watch.routes.numbers.ends)
     assert msgspec.msgpack.decode(watch.routes.suspects.__getstate__())
+
+
+def test_flow_tables_are_what_they_were() -> None:
+    table = Table()
+    for second, rows, packets in ((0, [1, 2], 900), (5, [2], 0), (10, [1, 2], 3)):
+        table.take(snapshot(second, rows, packets=packets))
+    assert table.of_pair((endpoint(0, 0), endpoint(2, 0)))
+    restored = pickle.loads(pickle.dumps(table))
+    assert restored.rows == table.rows and list(restored.rows) == list(table.rows)
+    assert (restored.seen_us, restored.complete_us, restored.gap_us) == (table.seen_us, table.complete_us, table.gap_us)
+    for each in (table, restored):
+        each.take(snapshot(15, [1], packets=1))
+    assert restored.rows == table.rows
+    assert restored.of_pair((endpoint(0, 0), endpoint(2, 0))) == table.of_pair((endpoint(0, 0), endpoint(2, 0)))

@@ -23,9 +23,9 @@ from localization.sources import Sources
 from localization.topology import Topology
 from schemas.instants import SECOND_US
 from schemas.maps import Ecmp, FabricEndpoints
-from schemas.telemetry import FlowTables, QueueColumns, SwitchQueues
+from schemas.telemetry import QueueColumns, SwitchQueues
 from tests.small_fabric import BEGIN_US, CLOCK, endpoint, endpoint_map, envelope, fabric_map, health, links_of
-from tests.small_tables import chain
+from tests.small_tables import snapshot
 
 
 def topology(ecmp: Ecmp | None = None) -> Topology:
@@ -164,27 +164,19 @@ def test_a_queue_without_samples_is_not_judged() -> None:
     assert QueueStore(SECOND_US).test("s/1", BEGIN_US, BEGIN_US, {}) is None
 
 
-def dump(second: int, rows: list[int], complete: bool = True, packets: int = 5) -> FlowTables:
-    import msgspec
-
-    flows = tuple(msgspec.structs.replace(chain(n, (0, 0), (2, 0))[2], packets=packets) for n in rows)
-    body = envelope("agent:h0/flows", float(second), second)
-    return FlowTables(**body, host="h0", rnic=None, table="vswitch", complete=complete, flows=flows)
-
-
 def test_only_a_complete_snapshot_ends_a_row() -> None:
     table = Table()
-    for snapshot in (dump(0, [1, 2]), dump(5, [1], complete=False)):
-        table.take(snapshot)
+    for each in (snapshot(0, [1, 2]), snapshot(5, [1], complete=False)):
+        table.take(each)
     assert all(row.present for row in table.rows.values())
-    table.take(dump(10, [1]))
+    table.take(snapshot(10, [1]))
     assert [row.entry.flow for row in table.rows.values() if not row.present] == ["flow-2"]
 
 
 def test_a_flow_that_is_made_anew_is_counted_once_a_snapshot() -> None:
     table = Table()
     for second, rows, packets in ((0, [1], 900), (5, [], 0), (10, [1], 3), (15, [1], 1), (20, [1], 8)):
-        table.take(dump(second, rows, packets=packets))
+        table.take(snapshot(second, rows, packets=packets))
     (row,) = table.rows.values()
     assert row.renewals(0) == {BEGIN_US + 10 * SECOND_US, BEGIN_US + 15 * SECOND_US}
 
@@ -193,7 +185,7 @@ def test_only_a_regular_stream_can_fall_silent() -> None:
     producers = Producers()
     for message in health(20):
         producers.hear("agent-health", message)
-    producers.hear("flow-tables", dump(3, [1]))
+    producers.hear("flow-tables", snapshot(3, [1]))
     assert producers.silent(BEGIN_US + 22 * SECOND_US) == {}
     silent = producers.silent(BEGIN_US + 40 * SECOND_US)
     assert set(silent) == {f"c{host}" for host in range(8)}
