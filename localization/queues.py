@@ -3,20 +3,20 @@
 0.05; k of n above it speak for a change with n KL(k/n || 0.05) nats (Bernoulli). It counts as deep only if the
 typical depth grew as well (median of the upper half at least ``TIMES`` the 95th percentile before): a spike is not
 congestion. A queue that is deeper than others are when they mark packets, and marks none, has no congestion control
-(``unmarked``). Depths in bytes, instants by the switch's clock. Memory: 16 bytes a sample and 8 a message for
-``keep_us``.
+(``unmarked``). Depths in bytes, instants by the switch's clock.
 """
 
 from __future__ import annotations
 
-from array import array
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from math import inf, log
+from math import inf
+from typing import Any
 
 import numpy as np
 
-from localization.arrays import Flags, Ints
+from localization.queue_log import Layout, QueueLog, Series, joined
 from schemas.instants import SECOND_US
 from schemas.telemetry import QueueColumns, SwitchQueues
 
@@ -34,10 +34,8 @@ LEAST_UNMARKED = 2
 MARKING_BYTES = 500_000
 """Where no queue of the fabric has been seen to mark, a queue this deep should: twice what fast links are set to."""
 MARKING_SLACK = 1.5
-COUNTERS = ("ecn_marked", "dropped", "pfc_rx", "pfc_tx", "crc_errors")
-NO_COUNTERS = (None,) * len(COUNTERS)
-NOT_READ, DEEPEST = -1, 2**63 - 1
-Counts = tuple[int | None, ...]
+MOST_LAYOUTS = 16
+"""Of one switch: where each message tells of other queues, each queue has a log of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,117 +73,66 @@ class QueueTest:
         return self.deep and self.marked == 0 and self.unmarked >= LEAST_UNMARKED
 
 
-def _integers() -> array[int]:
-    return array("q")
-
-
-@dataclass(slots=True)
-class Series:
-    """Samples of one queue, columns of length n: instants, and depths in bytes, ``NOT_READ`` where it was null.
-
-    ``told_us``: when the counters were last read, once a message; ``counters``: from which message on they had which
-    values, in the order of ``COUNTERS``: most never change.
-    """
-
-    t_us: array[int] = field(default_factory=_integers)
-    depth: array[int] = field(default_factory=_integers)
-    told_us: array[int] = field(default_factory=_integers)
-    counters: list[tuple[int, Counts]] = field(default_factory=list)
-
-    def add(self, column: QueueColumns) -> None:
-        """Appends a message's samples."""
-        self.t_us.extend(column.t_us)
-        try:
-            self.depth.extend(column.depth_bytes)  # type: ignore[arg-type]  # nearly always all are integers
-        except (TypeError, OverflowError):
-            del self.depth[len(self.t_us) - len(column.t_us) :]
-            self.depth.extend([NOT_READ if each is None else min(each, DEEPEST) for each in column.depth_bytes])
-        columns = (column.ecn_marked, column.dropped, column.pfc_rx, column.pfc_tx, column.crc_errors)
-        if columns != NO_COUNTERS and column.t_us:
-            values = tuple([each[-1] if each else None for each in columns])
-            if not self.counters or self.counters[-1][1] != values:
-                self.counters.append((len(self.told_us), values))
-            self.told_us.append(column.t_us[-1])
-
-    def trim(self, before_us: int) -> None:
-        """Drops what is older; called now and then."""
-        t_us = np.array(self.t_us, np.int64)
-        kept = t_us >= before_us
-        self.t_us, self.depth = _only(t_us, kept), _only(np.array(self.depth, np.int64), kept)
-        told_us = np.array(self.told_us, np.int64)
-        kept = told_us >= before_us
-        self.told_us, places = _only(told_us, kept), [0, *np.cumsum(kept).tolist()]
-        ends = [places[at] for at, _ in self.counters[1:]] + [places[-1]]
-        runs = [(places[at], values) for at, values in self.counters]
-        self.counters = [run for run, end in zip(runs, ends, strict=False) if run[0] < end]
-
-    def depths(self, start_us: int, end_us: int) -> Ints:
-        """Depths sampled in (start, end]."""
-        t_us, depth = np.array(self.t_us, np.int64), np.array(self.depth, np.int64)
-        inside: Ints = depth[(t_us > start_us) & (t_us <= end_us) & (depth != NOT_READ)]
-        return inside
-
-    def grown(self, start_us: int, end_us: int) -> dict[str, int]:
-        """Counters that grew in (start, end]; a decrease is a reset and says nothing."""
-        grown: dict[str, int] = {}
-        for (_, earlier), (_, later) in pairwise(self._counts(start_us, end_us)):
-            if earlier is later:
-                continue
-            for name, old, new in zip(COUNTERS, earlier, later, strict=True):
-                if old is not None and new is not None and new > old:
-                    grown[name] = grown.get(name, 0) + new - old
-        return grown
-
-    def marking(self, start_us: int, end_us: int, least_bytes: float) -> tuple[int, int]:
-        """Intervals of (start, end] that were at least that deep and brought no mark, and those that brought marks."""
-        unmarked = marked = 0
-        for (begin_us, earlier), (until_us, later) in pairwise(self._counts(start_us, end_us)):
-            old, new = earlier[0], later[0]
-            if old is None or new is None or new < old:
-                continue
-            marked += new > old
-            if new == old:
-                unmarked += bool((self.depths(begin_us, until_us) >= least_bytes).any())
-        return unmarked, marked
-
-    def _counts(self, start_us: int, end_us: int) -> list[tuple[int, Counts]]:
-        """Values of the counters that were told in (start, end], each with its instant."""
-        told_us, starts = np.array(self.told_us, np.int64), [at for at, _ in self.counters]
-        inside = np.flatnonzero((told_us > start_us) & (told_us <= end_us))
-        runs = (np.searchsorted(starts, inside, "right") - 1).tolist()
-        return [(t_us, self.counters[run][1]) for t_us, run in zip(told_us[inside].tolist(), runs, strict=True)]
-
-
-def _only(column: Ints, kept: Flags) -> array[int]:
-    return array("q", column[kept].tobytes())
-
-
 @dataclass(slots=True)
 class QueueStore:
     """Queues by port ``<switch>/<port>``, each port with one or more of them. ``marks_at``: least depth with marks.
 
+    ``logs``: of each switch one for each set of queues that it has told of at the same instants; ``places``: where
+    each queue stands in them; ``layouts``: how many of a switch hold several queues. ``messages``: how many have come.
     ``filled``: when a queue was last found deep, and what it had been before: one burst is not compared with another.
     """
 
     keep_us: int
     marks_at: float = inf
-    ports: dict[str, dict[str, Series]] = field(default_factory=dict)
+    logs: dict[tuple[str, Layout], QueueLog] = field(default_factory=dict)
     trimmed_us: int = 0
     filled: dict[str, tuple[int, Before]] = field(default_factory=dict)
+    messages: int = 0
+    places: dict[str, dict[str, list[tuple[QueueLog, int]]]] = field(default_factory=dict)
+    layouts: dict[str, int] = field(default_factory=dict)
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return self.keep_us, self.marks_at, self.logs, self.trimmed_us, self.filled, self.messages
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.keep_us, self.marks_at, self.logs, self.trimmed_us, self.filled, self.messages = state
+        self._find_places()
 
     def take(self, value: SwitchQueues) -> None:
         """Notes a message."""
+        self.messages += 1
+        for columns in _alike(value.ports):
+            for log, some in self._logs(value.switch, columns):
+                log.add(some, self.messages)
         for column in value.ports:
-            queues, name = self.ports.setdefault(f"{value.switch}/{column.port}", {}), str(column.queue)
-            if name not in queues:
-                queues[name] = Series()
-            queues[name].add(column)
-            self._see_marks(column)
+            marks = column.ecn_marked
+            if marks and (marks[0] != marks[-1] or marks[-1] is None):  # nearly none
+                self._see_marks(column)
+
+    def _logs(self, switch: str, columns: Sequence[QueueColumns]) -> Iterator[tuple[QueueLog, Sequence[QueueColumns]]]:
+        """Which log takes which columns."""
+        layout = tuple([(column.port, column.queue) for column in columns])
+        known = self.logs.get((switch, layout))
+        if known is not None:
+            yield known, columns
+        elif len(layout) == 1 or self.layouts.get(switch, 0) < MOST_LAYOUTS:
+            yield self._begin(switch, layout), columns
+        else:
+            for column in columns:
+                yield from self._logs(switch, (column,))
+
+    def _begin(self, switch: str, layout: Layout) -> QueueLog:
+        log = self.logs[switch, layout] = QueueLog(layout)
+        self._place(switch, log)
+        return log
+
+    def _place(self, switch: str, log: QueueLog) -> None:
+        self.layouts[switch] = self.layouts.get(switch, 0) + (len(log.layout) > 1)
+        for place, (port, queue) in enumerate(log.layout):
+            self.places.setdefault(f"{switch}/{port}", {}).setdefault(str(queue), []).append((log, place))
 
     def _see_marks(self, column: QueueColumns) -> None:
         """Learns how deep a queue of this fabric is when it marks packets."""
-        if not column.ecn_marked or column.ecn_marked[0] == column.ecn_marked[-1] is not None:
-            return  # nearly all
         marks = [value for value in column.ecn_marked or () if value is not None]
         depths = [depth for depth in column.depth_bytes if depth is not None]
         if len(marks) > 1 and marks[-1] > marks[0] and depths:
@@ -201,17 +148,23 @@ class QueueStore:
         if t_us - self.trimmed_us < 60 * SECOND_US:
             return
         self.trimmed_us = t_us
-        for port in list(self.ports):
-            for series in self.ports[port].values():
-                series.trim(t_us - self.keep_us)
-            if not any(series.t_us for series in self.ports[port].values()):
-                del self.ports[port]
+        self.logs = {key: log for key, log in self.logs.items() if log.trim(t_us - self.keep_us)}
+        self._find_places()
+
+    def _find_places(self) -> None:
+        self.places, self.layouts = {}, {}
+        for (switch, _), log in self.logs.items():
+            self._place(switch, log)
+
+    def series(self, port: str) -> dict[str, Series]:
+        """The queues of a port by name."""
+        places = self.places.get(port, {})
+        return {queue: joined([log.piece(place) for log, place in places[queue]]) for queue in sorted(places)}
 
     def test(self, port: str, onset_us: int, now_us: int, known: dict[str, Before]) -> QueueTest | None:
         """The deepest queue of a port since the onset; None: too few samples. ``known`` keeps what was before."""
         tests = []
-        for queue in sorted(self.ports.get(port, {})):
-            series = self.ports[port][queue]
+        for queue, series in self.series(port).items():
             key = f"{port} {queue}"
             if key not in known:
                 last_us, before = self.filled.get(key, (-LATELY_US, Before(0, 0.0, inf)))
@@ -229,10 +182,21 @@ class QueueStore:
     def grown(self, port: str, start_us: int, end_us: int) -> dict[str, int]:
         """Counters of a port that grew in (start, end], over all its queues (crc_errors and pfc are the port's)."""
         total: dict[str, int] = {}
-        for series in self.ports.get(port, {}).values():
+        for series in self.series(port).values():
             for name, number in series.grown(start_us, end_us).items():
                 total[name] = max(total.get(name, 0), number)
         return total
+
+
+def _alike(columns: Sequence[QueueColumns]) -> list[Sequence[QueueColumns]]:
+    """Columns in groups that were sampled at the same instants; nearly always all of them. Without empty ones."""
+    if columns and all([column.t_us == columns[0].t_us for column in columns]):
+        return [columns] if columns[0].t_us else []
+    groups: dict[tuple[int, ...], list[QueueColumns]] = {}
+    for column in columns:
+        if column.t_us:
+            groups.setdefault(column.t_us, []).append(column)
+    return list(groups.values())
 
 
 def _before(series: Series, onset_us: int, keep_us: int) -> Before:
@@ -262,5 +226,5 @@ def _compare(
 
 def _divergence(p: float, q: float) -> float:
     """Kullback-Leibler divergence of Bernoulli(p) from Bernoulli(q), nats."""
-    first = p * log(p / q) if p > 0.0 else 0.0
-    return first + ((1.0 - p) * log((1.0 - p) / (1.0 - q)) if p < 1.0 else 0.0)
+    first = p * math.log(p / q) if p > 0.0 else 0.0
+    return first + ((1.0 - p) * math.log((1.0 - p) / (1.0 - q)) if p < 1.0 else 0.0)

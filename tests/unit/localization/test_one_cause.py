@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from msgspec.structs import replace
 
 from localization.evidence import new_evidence
@@ -97,9 +99,7 @@ def test_a_burst_is_compared_with_what_was_before_the_last_one() -> None:
     known: dict[str, Before] = {}
     assert store.test("s/1", first, first + 20 * SECOND_US, known).deep  # type: ignore[union-attr]
     assert store.test("s/1", second, second + 20 * SECOND_US, {}).deep  # type: ignore[union-attr]
-    much_later = QueueStore(
-        600 * SECOND_US, ports=store.ports, filled={"s/1 3": (first - 2 * LATELY_US, known["s/1 3"])}
-    )
+    much_later = dataclasses.replace(store, filled={"s/1 3": (first - 2 * LATELY_US, known["s/1 3"])})
     assert not much_later.test("s/1", second, second + 20 * SECOND_US, {}).deep  # type: ignore[union-attr]
 
 
