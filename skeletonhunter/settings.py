@@ -64,7 +64,8 @@ class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     ``stages`` are the stages that this worker runs; ``pipeline`` all that run somewhere, whose ticks it waits for.
     ``data_dir`` holds its tables, kept in ``store``. Every
-    ``checkpoint_s`` seconds of event time it writes down its state. ``web_port`` 0 = any free port. Past
+    ``checkpoint_s`` seconds of event time it writes down its state, more rarely (but once a minute) where that would
+    take more than a fiftieth of the processor. ``web_port`` 0 = any free port. Past
     ``dead_letters_per_minute`` records that can't be used it stops, because something bigger is wrong.
     """
 

@@ -17,7 +17,7 @@ Cost: zstd takes about 3 ms per MB of state.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 from zlib import crc32
@@ -25,12 +25,18 @@ from zlib import crc32
 import msgspec
 import zstandard
 
+from schemas.instants import SECOND_US, micros
 from streams.barrier import BEGINNING, Moment
 
 CHUNK_BYTES = 500_000
 """Kafka takes messages of up to 1 MB by default."""
 
 LEVEL = 1
+
+SHARE = 0.02
+"""Of the processor, at most, for making rows, where the states are so large that it would be more."""
+RAREST_US = 60 * SECOND_US
+"""But once in a minute in any case: what was read since is read again after a crash."""
 
 T = TypeVar("T")
 
@@ -171,6 +177,31 @@ class Checkpoint:
 
     def _piece_name(self, key: str, slot: str, number: int) -> bytes:
         return self._name(f"piece/{slot}/{number}/{key}")
+
+
+@dataclass(slots=True)
+class Pace:
+    """When is a checkpoint due? Every ``least_us`` of event time, or as rarely as ``SHARE`` asks for.
+
+    ``clock``: of the processor, seconds. ``last_us``: event time of the last one. ``cost_s``: what its rows took.
+    """
+
+    least_us: int
+    clock: Callable[[], float]
+    last_us: int = -1
+    cost_s: float = 0.0
+
+    def is_due(self, t_us: int) -> bool:
+        """Whether one is due at that event time."""
+        return t_us - self.last_us >= max(self.least_us, min(RAREST_US, micros(self.cost_s / SHARE)))
+
+    def timed(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """The rows as they are; notes what making them takes."""
+        self.cost_s, begin = 0.0, self.clock()
+        for row in rows:
+            self.cost_s += self.clock() - begin
+            yield row
+            begin = self.clock()
 
 
 def partition_of(name: bytes) -> int:

@@ -2,8 +2,9 @@
 
 On each tick that is due: (1) take in the records that count before it, (2) fold, (3) send what the engines say and wait
 until the broker has it, (4) pass the tick on, with the offsets up to which the stage has written, (5) every
-``checkpoint_s`` of time write the changed states down, wait until the changelog has them, and only then let go of the
-source offsets. A crash between any two steps repeats some of them with the same bytes; readers know them by their ids.
+``checkpoint_s`` of time, or more rarely where states are large (``checkpoint.Pace``), write the changed states down,
+wait until the changelog has them, and only then let go of the source offsets. A crash between any two steps repeats
+some of them with the same bytes; readers know them by their ids.
 
 The runner knows neither Faust nor Kafka, only ``streams.ports``. Several tasks of one event loop may feed it.
 """
@@ -14,6 +15,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from time import thread_time
 
 from schemas.codec import BadRecord, check_size, complete, encode, is_small
 from schemas.control import Tick
@@ -23,7 +25,7 @@ from schemas.instants import micros
 from schemas.packing import AT_ONCE
 from schemas.topics import topic as topic_spec
 from streams.barrier import Barrier, moment_of
-from streams.checkpoint import NOTHING, Checkpoint, DamagedError, Mark
+from streams.checkpoint import NOTHING, Checkpoint, DamagedError, Mark, Pace
 from streams.dead_letters import LETTER_ROOM, DeadLetterRate, dead_letter, short_key
 from streams.fold import StageFold
 from streams.forgetting import LONG_AGO
@@ -59,7 +61,7 @@ class PartitionRunner:
         self.post = post
         self.fold = fold
         self.effects = effects
-        self.checkpoint_us = micros(checkpoint_s)
+        self.pace = Pace(micros(checkpoint_s), thread_time)
         self.max_bytes = max_bytes
         self.checkpoint = Checkpoint(post.stage.name, post.partition, shape_of(fold.parameters))
         self.revoked = False
@@ -74,7 +76,7 @@ class PartitionRunner:
         self.inbox = Inbox(self.post.raw, self.post.derived, positions)
         self.barrier = Barrier(self.post.upstream, mark.handled)
         self._tick_position = positions[TICKS]
-        self._checkpoint_us = mark.handled.t_us
+        self.pace.last_us = mark.handled.t_us
         self._written: dict[int, dict[str, int]] = defaultdict(dict, {n: dict(w) for n, w in mark.written.items()})
 
     def restore(self, earliest: Mapping[str, int]) -> dict[str, int]:
@@ -108,7 +110,7 @@ class PartitionRunner:
     @property
     def checkpointed_us(self) -> int:
         """Event time of the last checkpoint; -1 = none yet."""
-        return self._checkpoint_us
+        return self.pace.last_us
 
     def receive(self, record: Record) -> bool:
         """Takes in a record of one of the stage's topics; True = ``proceed`` has something to do."""
@@ -179,7 +181,7 @@ class PartitionRunner:
         await self._send(emissions, tick)
         await self._pass_on(tick)
         self.barrier.passed(tick)
-        if tick.final or tick.t_us - self._checkpoint_us >= self.checkpoint_us:
+        if tick.final or self.pace.is_due(tick.t_us):
             await self._write_down(tick)
 
     async def _take_in(self, tick: Tick) -> None:
@@ -242,10 +244,10 @@ class PartitionRunner:
         self._check_mine()
         safe = self._safe()
         mark = Mark(moment_of(tick), safe, dict(self._written), self.checkpoint.shape, self.checkpoint.begins)
-        rows = self.checkpoint.rows(self.fold.snapshots(), mark)
+        rows = self.pace.timed(self.checkpoint.rows(self.fold.snapshots(), mark))
         await self.effects.shelf.put(self.post.partition, rows)
         self.fold.written()
-        self._checkpoint_us = tick.t_us
+        self.pace.last_us = tick.t_us
         self._check_mine()
         self.effects.offsets.let_go(self.post.stage.name, self.post.partition, safe)
 

@@ -10,9 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from localization import judging
+from schemas.instants import SECOND_US
 from streams import shapes
 from streams.barrier import Moment
-from streams.checkpoint import CHUNK_BYTES, Checkpoint, DamagedError, Mark, partition_of
+from streams.checkpoint import CHUNK_BYTES, Checkpoint, DamagedError, Mark, Pace, partition_of
 from streams.parameters import Parameters
 from streams.shapes import shape_of
 
@@ -155,3 +156,24 @@ def test_a_row_that_is_no_row_of_ours_makes_the_state_unreadable_not_the_worker(
     rows[name] = row
     with pytest.raises(DamagedError, match=r"s, partition 3: .* damaged"):
         Checkpoint("s", 3).read(rows)
+
+
+@pytest.mark.parametrize(
+    ("row_s", "due_s"),
+    [(0.0, 10), (0.04, 10), (0.2, 30), (3.0, 60)],
+    ids=["nothing", "less than a fiftieth", "two rows of 0.3 s", "more than once a minute allows"],
+)
+def test_states_that_take_long_to_write_are_written_more_rarely(row_s: float, due_s: int) -> None:
+    """At most a fiftieth of the processor goes into them, but a minute is the longest that is read again."""
+    spent = [0.0]
+
+    def rows() -> Iterator[tuple[bytes, bytes | None]]:
+        for name in (b"part", b"mark"):
+            spent[0] += row_s * 1.5
+            yield name, b""
+
+    pace = Pace(10 * SECOND_US, lambda: spent[0])
+    for _ in pace.timed(rows()):
+        spent[0] += 100.0  # whoever keeps the rows does not count
+    pace.last_us = 0
+    assert next(second for second in range(200) if pace.is_due(second * SECOND_US)) == due_s
