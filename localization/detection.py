@@ -89,9 +89,11 @@ class DetectionEngine:
         if isinstance(event, TimeReached):
             return state, self.reach([state], event.t_us)[0]
         value = event.value
-        if isinstance(value, PackedResults | ProbeResults):
-            state.pending.append(self._packer.pack(value) if isinstance(value, ProbeResults) else value)
+        if isinstance(value, PackedResults):  # nearly all
+            state.pending.append(value)
             return state, ()
+        if isinstance(value, ProbeResults):
+            state.pending.append(self._packer.pack(value))
         return state, _take_map(state, value) if isinstance(value, EndpointMap) else ()
 
     def reach(self, states: Sequence[DetectionState], t_us: int) -> list[list[Emission]]:

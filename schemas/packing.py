@@ -18,7 +18,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import accumulate, chain, compress
 from typing import Annotated, Literal
 
 import msgspec
@@ -107,9 +107,12 @@ class Packer:
         """As ``quick.read`` of each, packed where it can be; None = it has to be read the plain way."""
         if topic_name != TOPIC:
             return [quick.read(topic_name, raw) for raw in raws]
-        usual = {n: value for n, raw in enumerate(raws) if (value := _decode(raw)) is not None}
-        packed = dict(zip(usual, self._pack_usual(list(usual.values()), [raws[n] for n in usual]), strict=True))
-        return [packed.get(n) or self._read_any(raw) for n, raw in enumerate(raws)]
+        values = [_decode(raw) for raw in raws]
+        usual = [value for value in values if value is not None]
+        its_raws = raws if len(usual) == len(raws) else list(compress(raws, values))
+        packed = iter(self._pack_usual(usual, its_raws))
+        found = [next(packed) if value else None for value in values]
+        return [one or self._read_any(raw) for one, raw in zip(found, raws, strict=True)]
 
     def _read_any(self, raw: bytes) -> Message | None:
         value = quick.read(TOPIC, raw)
@@ -151,21 +154,21 @@ class Packer:
         t_us, sport = [train.t_us for train in trains], [train.sport or 0 for train in trains]
         rows = chain.from_iterable(zip(t_us, sent, lost, sport, count, strict=True))
         numbers, samples = array("q", list(rows)).tobytes(), array("d", list(chain.from_iterable(rtts))).tobytes()
-        packed, begin, first = [], 0, 0
+        dst, before = tuple([train.dst for train in trains]), [0, *accumulate(count)]
+        packed, begin = [], 0
         for value, raw in zip(values, raws, strict=True):
             end = begin + len(value.results)
-            last = first + SIZE * sum(count[begin:end])
             own = numbers[NUMBERS * SIZE * begin : NUMBERS * SIZE * end]
-            dst = tuple([train.dst for train in value.results])
-            packed.append(_packed(value, dst, tuple(routes[begin:end]), own, samples[first:last], raw))
-            begin, first = end, last
+            heard = samples[SIZE * before[begin] : SIZE * before[end]]
+            packed.append(_packed(value, dst[begin:end], routes[begin:end], own, heard, raw))
+            begin = end
         return packed
 
-    def _routes_of(self, trains: Sequence[_Train]) -> list[Route | None] | None:
+    def _routes_of(self, trains: Sequence[_Train]) -> tuple[Route | None, ...] | None:
         """How the trains went; None: a path is none."""
         texts, written = [bytes(train.path) for train in trains], self._written
         try:
-            return [written[text] for text in texts]
+            return tuple([written[text] for text in texts])
         except KeyError:
             self._make_room()
         try:
@@ -174,7 +177,7 @@ class Packer:
                     written[text] = self._route(_PATH.decode(text))
         except msgspec.MsgspecError:
             return None
-        return [written[text] for text in texts]
+        return tuple([written[text] for text in texts])
 
     def _route(self, path: Path | None) -> Route | None:
         if path not in self._routes:

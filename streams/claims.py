@@ -30,7 +30,7 @@ from schemas.instants import SECOND_US
 from schemas.maps import EndpointMap
 from schemas.packing import PackedResults
 from schemas.probing import ProbeResults
-from schemas.telemetry import AgentHealth, RnicBursts, RnicCounters
+from schemas.telemetry import AgentHealth, DeviceEvent, FlowTables, RnicBursts, RnicCounters, SwitchQueues
 
 HANDOVER_US = 60 * SECOND_US
 CONTEST_US = 30 * SECOND_US
@@ -39,35 +39,61 @@ FORGET_US = 120 * SECOND_US
 TIDY_US = FORGET_US // 4
 RESULTS = PackedResults, ProbeResults
 
+_SPEAKS_FOR: dict[type[Message], str] = {
+    PackedResults: "src",
+    ProbeResults: "src",
+    RnicBursts: "endpoint",
+    DeviceEvent: "",
+    FlowTables: "",
+    SwitchQueues: "",
+}
+"""For which endpoint a message speaks beside its producer: the field; "" = for none. Others have more rules."""
+
 Subject = tuple[str, str, str]
 """(topic, what is spoken for: a producer id or a thing, its name)."""
 
 
 @dataclass(slots=True)
 class _Floor:
-    """Who speaks for one subject.
+    """Who speaks for one subject: ``current``. ``first_us``: the event time of its first message; ``heard_us``: when
+    its last one was heard.
 
-    ``speakers``, in the order in which they came: the event time of the first message, and when the last was heard.
-    ``since_us``, ``last_us``, ``returns``: from when to when turns were taken, and how often.
+    ``speakers``, in the order in which they came, if there was another one: the same two of each, of the current one as
+    they were. ``since_us``, ``last_us``, ``returns``: from when to when turns were taken, and how often.
     """
 
     current: str
-    speakers: dict[str, tuple[int, int]]
+    first_us: int
+    heard_us: int
+    speakers: dict[str, tuple[int, int]] | None = None
     since_us: int = 0
     last_us: int = 0
     returns: int = 0
 
     def hear(self, speaker: str, t_us: int, now_us: int) -> bool:
         """Whether the speaker is believed."""
-        known = self.speakers.get(speaker)
+        speakers = self._all()
+        known = speakers.get(speaker)
         if speaker != self.current:
-            if known is not None and t_us <= self.speakers[self.current][0]:
+            if known is not None and t_us <= self.first_us:
                 return True  # left over from before the change
             if known is not None:
                 self._count(now_us)
             self.current = speaker
-        self.speakers[speaker] = (t_us if known is None else known[0], now_us)
-        return not self._is_contested(now_us) or speaker == self._oldest(now_us)
+        self.first_us, self.heard_us = t_us if known is None else known[0], now_us
+        speakers[speaker] = self.first_us, now_us
+        return not self._is_contested(now_us) or speaker == self._oldest(speakers, now_us)
+
+    def _all(self) -> dict[str, tuple[int, int]]:
+        """``speakers``, of the current one as they are."""
+        if self.speakers is None:
+            self.speakers = {}
+        self.speakers[self.current] = self.first_us, self.heard_us
+        return self.speakers
+
+    def others(self, speaker: str) -> list[str]:
+        """Who speaks beside this one."""
+        return sorted(name for name in self._all() if name != speaker)
 
     def _count(self, now_us: int) -> None:
         if now_us - self.last_us > CONTEST_US or not self.returns:
@@ -79,14 +105,16 @@ class _Floor:
         has_lasted = self.last_us - self.since_us >= CONTEST_US and self.returns >= LEAST_RETURNS
         return has_lasted and now_us - self.last_us <= CONTEST_US
 
-    def _oldest(self, now_us: int) -> str:
-        alive = (name for name, (_, heard_us) in self.speakers.items() if now_us - heard_us <= CONTEST_US)
+    def _oldest(self, speakers: dict[str, tuple[int, int]], now_us: int) -> str:
+        alive = (name for name, (_, heard_us) in speakers.items() if now_us - heard_us <= CONTEST_US)
         return next(alive, self.current)
 
     def forget(self, before_us: int) -> bool:
         """Forgets who has been silent since; whether nobody is left."""
-        self.speakers = {name: at for name, at in self.speakers.items() if at[1] >= before_us or name == self.current}
-        return self.speakers[self.current][1] < before_us
+        if self.speakers is not None:
+            left = {name: at for name, at in self._all().items() if at[1] >= before_us or name == self.current}
+            self.speakers = left if len(left) > 1 else None
+        return self.heard_us < before_us
 
 
 @dataclass(slots=True)
@@ -123,6 +151,23 @@ class Claims:
         elif isinstance(value, RnicBursts):
             self._hear((topic, "endpoint", value.endpoint), agent, t_us, now_us)
 
+    def go_on(self, topic: str, value: Message, now_us: int) -> bool:
+        """As ``check`` where those speak on who spoke last, and nobody took turns; False: ``check`` has to tell."""
+        speaks_for = _SPEAKS_FOR.get(type(value))
+        if speaks_for is None or now_us - self.tidied_us >= TIDY_US:
+            return False
+        producer, floors = value.producer, self.floors
+        floor = floors.get((topic, "producer", producer.id))
+        if floor is None or floor.current != producer.boot or floor.returns:
+            return False
+        floor.heard_us = now_us
+        if speaks_for:
+            floor = floors.get((topic, "endpoint", getattr(value, speaks_for)))
+            if floor is None or floor.current != agent_of(producer.id) or floor.returns:
+                return False
+            floor.heard_us = now_us
+        return True
+
     def _hear(self, subject: Subject, speaker: str, t_us: int, now_us: int) -> None:
         floor = self.floors.get(subject)
         if floor is None:
@@ -130,11 +175,11 @@ class Claims:
                 raise BadRecord(
                     "too_many", f"{subject[0]}: more than {self.most} producers and endpoints in two minutes"
                 )
-            self.floors[subject] = _Floor(speaker, {speaker: (t_us, now_us)})
+            self.floors[subject] = _Floor(speaker, t_us, now_us)
         elif speaker == floor.current and not floor.returns:  # nearly all: nobody ever took turns
-            floor.speakers[speaker] = (floor.speakers[speaker][0], now_us)
+            floor.heard_us = now_us
         elif not floor.hear(speaker, t_us, now_us):
-            others = ", ".join(sorted(name for name in floor.speakers if name != speaker))
+            others = ", ".join(floor.others(speaker))
             kind = "boot" if subject[1] == "producer" else "agent"
             raise BadRecord(
                 "foreign_producer",

@@ -40,7 +40,8 @@ MEMORY = ""
 class StageFold:
     """The keys of one partition of one stage. ``changed`` names the keys whose state moved since the last snapshot.
 
-    A key without a state sleeps: it was forgotten, or no event of it has had its turn yet.
+    A key without a state sleeps: it was forgotten, or no event of it has had its turn yet. ``now_us``: the last tick's
+    time, 0 = none came yet; ``raw``: topics that come from outside.
     """
 
     def __init__(self, stage: Stage, parameters: Parameters) -> None:
@@ -48,7 +49,7 @@ class StageFold:
         self.parameters = parameters
         self.engine: Engine[Any] = stage.build(parameters)
         self.hold_us = micros(parameters.time.lateness_s + parameters.time.slack_s)
-        self._raw = frozenset(stage.raw_inputs)
+        self.raw = frozenset(stage.raw_inputs)
         self.limits = parameters.limits
         self.claims: dict[str, Claims] = {}
         self.sequencers: dict[str, Sequencer] = {}
@@ -60,7 +61,7 @@ class StageFold:
         self._reads = self.engine if isinstance(self.engine, ReadingEngine) else None
         self.changed: set[str] = set()
         self._live = 0
-        self._now_us = 0
+        self.now_us = 0
 
     def read(self, topic: str, raws: Sequence[bytes]) -> Sequence[Value | None]:
         """Messages for ``admit`` from bytes; None = one has to be read the plain way."""
@@ -73,12 +74,12 @@ class StageFold:
             BadRecord: the message contradicts an earlier one of its producer, its producer is not the one that
                 speaks for this, or there are too many keys or producers.
         """
-        if 0 < max(self._now_us, come_us) < value.t_us - FAR_US:
+        if 0 < max(self.now_us, come_us) < value.t_us - FAR_US:
             return self._leave_out(topic, key, value)
         if key not in self.sequencers:
             self._begin(key)
-        if topic in self._raw:
-            self.claims[key].check(topic, value, self._now_us)
+        if topic in self.raw:
+            self.claims[key].check(topic, value, self.now_us)
         return self.sequencers[key].admit(topic, value)
 
     def _leave_out(self, topic: str, key: str, value: Message) -> Admission:
@@ -102,7 +103,7 @@ class StageFold:
 
     def advance(self, tick: Tick) -> list[Emission]:
         """Lets event time pass up to the tick less the lateness bound (a final tick: up to its own second)."""
-        self._now_us = max(self._now_us, tick.t_us)
+        self.now_us = max(self.now_us, tick.t_us)
         until_us = self.until_us(tick)
         if self._forgets is not None:
             self.memory.begin(tick.t_us)
@@ -128,13 +129,15 @@ class StageFold:
 
     def _fold(self, key: str, events: Iterator[Event], said: list[Emission]) -> int | None:
         """Steps through the key's next events until one is a second that waits to be closed, which it returns."""
+        states, step, joins, changed = self.states, self.engine.step, self._joins is not None, self.changed
         for event in events:
-            self.changed.add(key)
-            for due in (event,) if key in self.states else self._begin_with(key, event):
-                if self._joins is not None and isinstance(due, TimeReached):
+            changed.add(key)
+            for due in (event,) if key in states else self._begin_with(key, event):
+                if joins and isinstance(due, TimeReached):
                     return due.t_us
-                self.states[key], emitted = self.engine.step(self.states[key], due)
-                said += emitted
+                states[key], emitted = step(states[key], due)
+                if emitted:
+                    said += emitted
                 self._live_on(key, due)
         return None
 

@@ -36,6 +36,10 @@ class OffsetLedger:
         if offset < held.get(second, offset + 1):
             held[second] = offset
 
+    def held(self, topic: str) -> dict[int, int]:
+        """By second, the lowest offset of the messages of ``topic`` that wait: for ``hold``ing many, in their order."""
+        return self._held[topic]
+
     def release(self, until_us: int) -> None:
         """All messages of seconds up to ``until_us`` have been folded."""
         for held in self._held.values():

@@ -30,6 +30,7 @@ from streams.dead_letters import LETTER_ROOM, DeadLetterRate, dead_letter, short
 from streams.fold import StageFold
 from streams.forgetting import LONG_AGO
 from streams.inbox import Inbox
+from streams.intake import take_usual
 from streams.ports import Offsets, Outbox, Outgoing, Shelf, Written
 from streams.records import TOMBSTONE, Record
 from streams.shapes import shape_of
@@ -186,16 +187,21 @@ class PartitionRunner:
 
     async def _take_in(self, tick: Tick) -> None:
         for batch in _batches(self.inbox.take(tick)):
-            for record, value in zip(batch, self._read(batch), strict=True):
+            read, at = list(zip(batch, self._read(batch), strict=True)), 0
+            held = self.inbox.ledger.held(batch[0].topic)
+            while (at := take_usual(self.fold, held, read, at, tick.t_us)) < len(read):
                 try:
-                    self._admit(record, value, tick.t_us)
+                    self._admit(*read[at], tick.t_us)
                 except BadRecord as error:
-                    await self._refuse(record, error, tick)
+                    await self._refuse(batch[at], error, tick)
+                at += 1
 
     def _read(self, batch: Sequence[Record]) -> Sequence[Value | None]:
         """What can be read of records of one topic in one pass; those that are too large are not looked at."""
-        topic, most, limits = batch[0].topic, self.max_bytes, self.fold.limits
-        return self.fold.read(topic, [r.value if is_small(r.value, most, limits) else b"" for r in batch])
+        most, limits, raws = self.max_bytes, self.fold.limits, [record.value for record in batch]
+        if max(map(len, raws)) > min(most, limits.elements, limits.text_bytes):  # or none of them can be beyond a limit
+            raws = [raw if is_small(raw, most, limits) else b"" for raw in raws]
+        return self.fold.read(batch[0].topic, raws)
 
     def _admit(self, record: Record, read: Value | None, come_us: int) -> None:
         topic, key, raw, fold = record.topic, record.key, record.value, self.fold

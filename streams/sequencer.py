@@ -128,6 +128,24 @@ class Sequencer:
         self.counts.new += 1
         return "new"
 
+    def admit_next(self, topic: str, value: Message) -> int | None:
+        """As ``admit`` of a new message in time, of a stream that is known: its second; None = it is none."""
+        released_us, now_us, t_us, producer = self.released_us, self.now_us, value.t_us, value.producer
+        if released_us is None or now_us is None or not released_us < t_us <= now_us + EARLY_US:
+            return None
+        stream, seq = (topic, producer.id, producer.boot), producer.seq
+        seen = self.seen.get(stream)
+        if seen is None or seq in seen:
+            return None
+        second = -(-t_us // SECOND_US) * SECOND_US
+        bucket = self.waiting.get(second)
+        if bucket is None:
+            bucket = self.waiting[second] = {}
+        bucket[(t_us, *stream, seq)] = value
+        seen[seq] = t_us
+        self.counts.new += 1
+        return second
+
     def leave_out(self, topic: str, producer: str, t_us: int) -> None:
         """A message is from so far ahead that it never has its turn."""
         self._stray(topic, producer, t_us)
@@ -167,7 +185,7 @@ class Sequencer:
             self.released_us, self.resting = first - SECOND_US, False
         second = self._next(self.released_us, until_us)
         while second <= until_us:
-            yield from self._hand_out(second)
+            yield from self._take(second)
             yield TimeReached(second, self._take_strays())
             if second % FORGET_EVERY_US == 0:
                 self._forget(second - SEEN_US)
@@ -192,12 +210,11 @@ class Sequencer:
         self.strays = {}
         return found
 
-    def _hand_out(self, second: int) -> Iterator[Observation]:
+    def _take(self, second: int) -> list[Observation]:
+        """The messages of a second that is handed out now, in their order."""
         self.released_us = second
-        bucket = self.waiting.pop(second, None)
-        if bucket:
-            for turn in sorted(bucket):
-                yield Observation(turn[1], bucket[turn])
+        bucket = self.waiting.pop(second, None) or {}
+        return [Observation(turn[1], bucket[turn]) for turn in sorted(bucket)]
 
     def _begin(self, until_us: int) -> int | None:
         """The second with which this key begins; None = it does not begin yet."""
