@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from localization.cases import Clue, Outcome
 from localization.flows import Row, Table
+from localization.routes import trains_of
 from localization.scene import Scene, listing
 from schemas.diagnosis import Evidence, PassTest, TracePass, Verdict
 from schemas.instants import SECOND_US
@@ -87,9 +88,10 @@ def _replay(scene: Scene, pair: tuple[str, str], probed: bool) -> Walk:
 def _is_probed(scene: Scene, pair: tuple[str, str], t_us: int) -> bool:
     """Whether the pair was probed in the moments before an instant: plans change, and rules outlive their use."""
     table = scene.store.watch.routes
+    both_ways = table.of_pair(*pair)
+    routes = both_ways[[table.routes[number][:2] == pair for number in both_ways.tolist()]]
     seconds = [s for s in scene.store.watch.window.seconds if t_us - IN_USE_US < s.t_us <= t_us + SECOND_US]
-    used = {int(number) for second in seconds for number in second.route}
-    return any(table.routes[number][:2] == pair for number in used)
+    return any(len(trains_of(second.route, routes)) for second in seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,7 @@ def _reported(store: EvidenceStore, keys: list[tuple[str, str]]) -> dict[str, li
 
 def _silent_topics(store: EvidenceStore, silent: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
     """Topics of which most streams, and many, are silent."""
-    total = store.producers.totals()
+    total = store.producers.totals() if silent else {}
     by_topic: dict[str, list[tuple[str, str]]] = {}
     for keys in silent.values():
         for key in keys:
