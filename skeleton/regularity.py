@@ -49,13 +49,18 @@ class Regularity:
         """Whether it is regular and has not been heard for too long."""
         return self._is_too_long(t_us - self.last_us)
 
+    @property
+    def silent_from_us(self) -> int:
+        """From when on a regular stream is silent, unless it is heard before."""
+        return self.last_us + max(GAPS * self.longest_us, LEAST_SILENCE_US) + 1
+
     def is_regular(self) -> bool:
         """Whether its sendings came often enough, and at gaps that are alike."""
         mean_us = (self.last_us - self.first_us) / max(self.sendings, 1)
         return self.sendings >= LEARNED and 0 < self.longest_us <= 2.0 * mean_us
 
     def _is_too_long(self, gap_us: int) -> bool:
-        return self.is_regular() and gap_us > max(GAPS * self.longest_us, LEAST_SILENCE_US)
+        return gap_us > max(GAPS * self.longest_us, LEAST_SILENCE_US) and self.is_regular()
 
 
 def first_heard(producer: Producer, t_us: int) -> Regularity:

@@ -9,7 +9,10 @@ changes on ``reporting-gaps``, keyed by fabric: nothing while all is well.
 - *Unread* is an RNIC of which ``UNREAD`` samples in a row were null while another one of its message was read: the
   agent lives and the card does not answer it.
 
-Cost: 1 us a message, and 0.5 us a stream and second. Memory: 200 bytes a stream.
+Most seconds change nothing: streams are looked through only when one has begun or ceased to be regular, or the first
+of them may have fallen silent (``ReportLog.due_us``).
+
+Cost: 2 us a message, 0.1 us a job and second. Memory: 200 bytes a stream.
 """
 
 from __future__ import annotations
@@ -37,11 +40,13 @@ Told = tuple[tuple[tuple[str, int], ...], tuple[SilentStream, ...], tuple[Unread
 
 @dataclass(slots=True)
 class ReportStream:
-    """One stream: whose container it reports on. ``counts``: whether its silence would mean something."""
+    """One stream: whose container it reports on. ``counts``: whether its silence would mean something; ``watched``:
+    whether it also is regular, so that it would be noticed."""
 
     container: str
     regularity: Regularity
     counts: bool
+    watched: bool = False
 
 
 @dataclass(slots=True)
@@ -54,24 +59,28 @@ class Blank:
 
 @dataclass(slots=True)
 class ReportLog:
-    """What is known of a job's reports. ``told``: what was sent last."""
+    """What is known of a job's reports. ``told``: what was sent last; ``due_us``: nothing has changed before then."""
 
     streams: dict[Key, ReportStream] = field(default_factory=dict)
     blank: dict[str, Blank] = field(default_factory=dict)
     told: Told = ((), (), ())
+    due_us: int = 0
 
     def hear_counters(self, value: RnicCounters) -> None:
         """A message of counters came."""
         self._hear(COUNTERS, value.container, value, counts=True)
-        read = [_newest_read(columns) for columns in value.rnics]
-        some = any(at is not None for at in read)
-        for columns, at in zip(value.rnics, read, strict=True):
+        read = [_was_read(columns) for columns in value.rnics]
+        if all(read) and not self.blank:  # nearly always
+            return
+        some = any(read)
+        for columns, known in zip(value.rnics, read, strict=True):
             endpoint = f"{value.container}/{columns.rnic}"
-            if at is not None or not some:
+            if known or not some:
                 self.blank.pop(endpoint, None)
             elif columns.t_us:
                 blank = self.blank.setdefault(endpoint, Blank(0, columns.t_us[0]))
                 blank.samples += len(columns.t_us)
+                self.due_us = 0
 
     def hear_bursts(self, value: RnicBursts) -> None:
         """A message of bursts came."""
@@ -85,19 +94,24 @@ class ReportLog:
             return
         stream.regularity.hear(value.producer, value.t_us)
         stream.counts = stream.counts or counts
+        watched = stream.counts and stream.regularity.is_regular()
+        if watched != stream.watched:
+            stream.watched, self.due_us = watched, 0
 
     def close_second(self, membership: Membership | None, t_us: int) -> Told | None:
         """What there is to tell now, None: nothing has changed."""
-        if membership is None:
+        if membership is None or t_us < self.due_us:
             return None
         counts, silent = {BURSTS: 0, COUNTERS: 0}, []
+        self.due_us = t_us + FORGET_US
         for key, stream in self.streams.items():
-            if stream.counts and stream.regularity.is_regular():
+            if stream.watched:
                 counts[key[0]] += 1
+                self.due_us = min(self.due_us, stream.regularity.silent_from_us)
                 if stream.regularity.is_silent(t_us):
                     silent.append(key)
         if self.blank:
-            names = set(membership.names)
+            names, self.due_us = set(membership.names), 0
             self.blank = {name: blank for name, blank in self.blank.items() if name in names}
         regular = tuple((topic, number) for topic, number in counts.items() if number)
         now = regular, self._silent(membership, silent), self._unread()
@@ -105,6 +119,7 @@ class ReportLog:
 
     def settle(self, membership: Membership, ended: bool, t_us: int) -> None:
         """Forgets streams that have ended: of containers that have left, and those not heard of for long."""
+        self.due_us = 0
         if ended:
             self.streams, self.blank = {}, {}
         present, before_us = set(membership.containers), t_us - FORGET_US
@@ -137,10 +152,10 @@ class ReportLog:
         return tuple(UnreadRnic(endpoint=name, since_us=since_us) for name, since_us in sorted(found))
 
 
-def _newest_read(columns: RnicColumns) -> int | None:
-    """The newest instant at which an RNIC could be read."""
-    known = zip(columns.t_us, columns.tx_bytes, columns.rx_bytes, strict=True)
-    return max((t_us for t_us, sent, received in known if sent is not None or received is not None), default=None)
+def _was_read(columns: RnicColumns) -> bool:
+    """Whether there is a sample of an RNIC that could be read."""
+    samples = len(columns.t_us)
+    return columns.tx_bytes.count(None) < samples or columns.rx_bytes.count(None) < samples
 
 
 def tell_gaps(log: ReportLog, now: Told, scope: tuple[str, str, str | None], t_us: int) -> Sequence[Emission]:
