@@ -11,7 +11,10 @@ Memory: 17 bytes per burst, at most ``MOST`` per endpoint. Cost: about 1 us per 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, chain, pairwise
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,9 @@ MOST = 512
 AFTER_THINNING = 384
 SIZE_STEP = 1.05
 LONGEST_US = 2**31 - 1
+
+Columns = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_]]
+"""Bursts: start (us), length (us), bytes, whether sent."""
 
 
 @dataclass(slots=True)
@@ -49,12 +55,14 @@ class BurstSeries:
 
     def settle(self, before_us: int) -> None:
         """Turns what waits into columns and drops what is not kept, and bursts that ended before ``before_us``."""
-        if self.waiting:
-            new, self.waiting = self.waiting, []
-            self._extend(new)
+        _take_up([self])
+        self.forget(before_us)
+
+    def forget(self, before_us: int) -> None:
+        """Drops bursts that ended before ``before_us``."""
         if self.first_us is not None:
             self.first_us = max(self.first_us, before_us)
-        if len(self.size) and int(self.end_us.min()) < before_us:
+        if len(self.size) and int(self.start_us.min()) < before_us and int(self.end_us.min()) < before_us:
             self._keep(self.end_us >= before_us)
             self.complete = {key: at_us for key, at_us in self.complete.items() if at_us >= before_us}
 
@@ -73,12 +81,13 @@ class BurstSeries:
         bucket = np.floor(np.log(np.maximum(self.size, 1.0)) / np.log(SIZE_STEP)).astype(np.int32) + 1
         return np.asarray(np.where(self.sent, bucket, -bucket), dtype=np.int32)
 
-    def _extend(self, new: list[Burst]) -> None:
-        length_us = [min(burst.end_us - burst.start_us, LONGEST_US) for burst in new]
-        self.start_us = np.concatenate([self.start_us, np.array([burst.start_us for burst in new], np.int64)])
-        self.length_us = np.concatenate([self.length_us, np.array(length_us, np.int32)])
-        self.size = np.concatenate([self.size, np.array([burst.bytes for burst in new], np.float32)])
-        self.sent = np.concatenate([self.sent, np.array([burst.direction == "tx" for burst in new], np.bool_)])
+    def extend(self, columns: Columns) -> None:
+        """Adds bursts, and drops what is not kept."""
+        start_us, length_us, size, sent = columns
+        self.start_us = np.concatenate([self.start_us, start_us])
+        self.length_us = np.concatenate([self.length_us, length_us])
+        self.size = np.concatenate([self.size, size])
+        self.sent = np.concatenate([self.sent, sent])
         if len(self.size) > MOST:
             self._thin_out()
 
@@ -123,5 +132,59 @@ class BurstLog:
         if names is not None:
             for name in self.series.keys() - set(names):
                 del self.series[name]
+        _take_up([series for series in self.series.values() if series.waiting])
         for series in self.series.values():
-            series.settle(before_us)
+            series.forget(before_us)
+
+    def __reduce__(self) -> tuple[Callable[..., BurstLog], tuple[object, ...]]:
+        """Pickles as four columns of all endpoints, which takes a fifth of the time of four for each."""
+        every = list(self.series.values())
+        kept = [(one.complete, one.first_us, one.heard_us, one.error_us) for one in every]
+        waiting = [[(b.start_us, b.end_us, b.bytes, b.direction) for b in one.waiting] for one in every]
+        return _unpickled, (list(self.series), [len(one.size) for one in every], _joined(every), kept, waiting)
+
+
+def _joined(every: Sequence[BurstSeries]) -> Columns | None:
+    """The bursts of all series; None: there are no series."""
+    if not every:
+        return None
+    return (
+        np.concatenate([one.start_us for one in every]),
+        np.concatenate([one.length_us for one in every]),
+        np.concatenate([one.size for one in every]),
+        np.concatenate([one.sent for one in every]),
+    )
+
+
+def _unpickled(
+    names: Sequence[str],
+    lengths: Sequence[int],
+    columns: Columns | None,
+    kept: Sequence[tuple[dict[int, int], int | None, int, float]],
+    waiting: Sequence[Sequence[tuple[int, int, int, Literal["tx", "rx"]]]],
+) -> BurstLog:
+    """The log, from what ``__reduce__`` made of it."""
+    log = BurstLog()
+    if columns is None:
+        return log
+    bounds = pairwise(accumulate(lengths, initial=0))
+    for name, (begin, end), known, late in zip(names, bounds, kept, waiting, strict=True):
+        start_us, length_us, size, sent = (column[begin:end] for column in columns)
+        new = [Burst(start_us=s, end_us=e, bytes=b, direction=d) for s, e, b, d in late]
+        log.series[name] = BurstSeries(start_us, length_us, size, sent, *known, waiting=new)  # type: ignore[arg-type]
+    return log
+
+
+def _take_up(every: Sequence[BurstSeries]) -> None:
+    """Turns what waits into columns: of all series in one go, since they are many and each has few."""
+    new = list(chain.from_iterable(one.waiting for one in every))
+    start_us = np.array([burst.start_us for burst in new], np.int64)
+    length_us = np.array([min(burst.end_us - burst.start_us, LONGEST_US) for burst in new], np.int32)
+    size = np.array([burst.bytes for burst in new], np.float32)
+    sent = np.array([burst.direction == "tx" for burst in new], np.bool_)
+    end = 0
+    for one in every:
+        begin, end = end, end + len(one.waiting)
+        if end > begin:
+            one.extend((start_us[begin:end], length_us[begin:end], size[begin:end], sent[begin:end]))
+            one.waiting = []

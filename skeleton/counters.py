@@ -11,9 +11,9 @@ Cost: about 2 us per RNIC and message, and what ``skeleton.settling`` takes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -167,3 +167,31 @@ class CounterLog:
             for name in self.series.keys() - set(names):
                 del self.series[name]
         settle_all(self.series.values(), before_us)
+
+    def __reduce__(self) -> tuple[Callable[..., CounterLog], tuple[object, ...]]:
+        """Pickles as two columns of all RNICs, which takes a quarter of the time of two for each; of instants that
+        several RNICs share there is one column, as here. Further counters of waiting messages are left out."""
+        every = list(self.series.values())
+        instants = [one.t_us for one in every]
+        sides = tuple(np.concatenate(side) for side in ([s.tx for s in every], [s.rx for s in every]) if side)
+        kept = [(one.error_us, one.last, one.seldom) for one in every]
+        waiting = [[(boot, c.rnic, c.t_us, c.tx_bytes, c.rx_bytes) for boot, c in one.waiting] for one in every]
+        return _unpickled, (list(self.series), instants, sides, kept, waiting)
+
+
+def _unpickled(
+    names: Sequence[str],
+    instants: Sequence[NDArray[np.int64]],
+    sides: Sequence[NDArray[np.float32]],
+    kept: Sequence[tuple[float, tuple[int, float, float, str] | None, bool | None]],
+    waiting: Sequence[Sequence[tuple[str, str, tuple[int, ...], tuple[int | None, ...], tuple[int | None, ...]]]],
+) -> CounterLog:
+    """The log, from what ``__reduce__`` made of it."""
+    log = CounterLog()
+    bounds = pairwise(accumulate(map(len, instants), initial=0))
+    for name, t_us, (begin, end), known, late in zip(names, instants, bounds, kept, waiting, strict=True):
+        error_us, last, seldom = known
+        new = [(boot, RnicColumns(rnic=r, t_us=at, tx_bytes=sent, rx_bytes=got)) for boot, r, at, sent, got in late]
+        tx, rx = (side[begin:end] for side in sides)
+        log.series[name] = CounterSeries(t_us, tx, rx, error_us, last, new, seldom)
+    return log
