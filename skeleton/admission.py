@@ -59,8 +59,10 @@ def without_stalls(traffic: Traffic, period_s: float | None) -> FloatArray:
     return activity
 
 
-def refusal(traffic: Traffic, period: Period | None, parameters: SkeletonParameters) -> tuple[str, str]:
-    """Why this is no traffic to infer a skeleton from: code and words; ("", "") = it is."""
+def refusal(
+    traffic: Traffic, activity: FloatArray, period: Period | None, parameters: SkeletonParameters
+) -> tuple[str, str]:
+    """Why this is no traffic to infer a skeleton from: code and words; ("", "") = it is. ``activity``: of the job."""
     moved = np.nansum(traffic.tx, axis=1)
     if not np.nansum(traffic.tx, axis=0).max(initial=0.0) > IDLE_BYTES * len(traffic.tx):
         return "silent", "no traffic"
@@ -70,7 +72,7 @@ def refusal(traffic: Traffic, period: Period | None, parameters: SkeletonParamet
         return "aperiodic", "the traffic does not repeat"
     if period.regularity < least_regularity(traffic.seconds, period, parameters):
         return "irregular", "the traffic does not repeat regularly"
-    if steadiness(job_activity(traffic.tx), period.period_s) < STEADY:
+    if steadiness(activity, period.period_s) < STEADY:
         return "unsteady", "not every period has traffic"
     return ("partial", "part of the endpoints takes no part in the traffic") if _part_is_idle(moved) else ("", "")
 

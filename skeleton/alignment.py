@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from schemas.skeletons import Edge, Group
 from skeleton.balance import is_lopsided, residual
 from skeleton.bursts import BurstLog
-from skeleton.matching import ALWAYS, fresh_classes
+from skeleton.matching import ALWAYS, Matches, fresh_classes
 from skeleton.membership import Membership
 from skeleton.resampling import Traffic
 
@@ -40,10 +40,17 @@ LEAST_MESSAGES = 20
 
 
 def alignment(
-    groups: Sequence[Group], edges: Sequence[Edge], traffic: Traffic, bursts: BurstLog, membership: Membership
+    groups: Sequence[Group],
+    edges: Sequence[Edge],
+    traffic: Traffic,
+    bursts: BurstLog,
+    membership: Membership,
+    matches: Mapping[int, Matches] | None = None,
 ) -> Fit:
-    """How well the traffic fits. ``bursts`` since the beginning of ``traffic``."""
-    found = _matched(edges, bursts, membership, traffic.start_us)
+    """How well the traffic fits. ``bursts`` since the beginning of ``traffic``; ``matches``: of these, by rail, where
+    they have been found already.
+    """
+    found = _matched(edges, bursts, membership, traffic.start_us, matches or {})
     balanced = _balanced(groups, traffic, membership)
     return found if balanced is None else {**found, "balance": round(balanced, 4)}
 
@@ -74,7 +81,9 @@ def _balanced(groups: Sequence[Group], traffic: Traffic, membership: Membership)
     return cancelled
 
 
-def _matched(edges: Sequence[Edge], bursts: BurstLog, membership: Membership, since_us: int) -> Fit:
+def _matched(
+    edges: Sequence[Edge], bursts: BurstLog, membership: Membership, since_us: int, matches: Mapping[int, Matches]
+) -> Fit:
     """The matched share of the bytes of messages and of collectives, over all rails."""
     if not bursts.series:
         return {}
@@ -84,7 +93,7 @@ def _matched(edges: Sequence[Edge], bursts: BurstLog, membership: Membership, si
         neighbours[index[a]].append(index[b])
         neighbours[index[b]].append(index[a])
     fitting, moved, count = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}, {True: 0, False: 0}
-    for members in membership.by_rail().values():
+    for rail, members in membership.by_rail().items():
         names = [membership.names[member] for member in members]
         series = [bursts.series[name] for name in names if name in bursts.series]
         if len(series) < len(names):
@@ -92,7 +101,8 @@ def _matched(edges: Sequence[Edge], bursts: BurstLog, membership: Membership, si
         near = _near(members, neighbours)
         if not near.any():
             continue
-        for row, size, met, together in fresh_classes(series, since_us):
+        known = matches[rail].sent if rail in matches else fresh_classes(series, since_us)
+        for row, size, met, together in known:
             collective = together >= ALWAYS
             fits = (met & near[row]).any(axis=1)
             fitting[collective] += float(size[fits].sum())

@@ -95,12 +95,13 @@ def infer(logs: Logs, membership: Membership, since_us: int, parameters: Skeleto
     if whole is None:
         return None
     traffic = since_first_burst(whole)
-    period = find_period(job_activity(traffic.tx))
-    code, reason = refusal(traffic, period, parameters)
+    activity = job_activity(traffic.tx)
+    period = find_period(activity)
+    code, reason = refusal(traffic, activity, period, parameters)
     if code or period is None:
         return Inference(Structure(), period, 0.0, 0.0, code, reason, traffic_evidence(traffic, period))
     clocks = poll_clocks(logs.counters, membership.names)
-    found, hints = _examine_rails(logs, traffic, membership, period.period_s, clocks, parameters.line_gbps)
+    found, hints, matches = _examine_rails(logs, traffic, membership, period.period_s, clocks, parameters.line_gbps)
     degrees, agree = check_degrees(
         estimate_degrees(found, traffic, membership, len(set(clocks)) == 1),
         membership.degrees,
@@ -115,7 +116,7 @@ def infer(logs: Logs, membership: Membership, since_us: int, parameters: Skeleto
         return Inference(Structure(), period, 0.0, 0.0, "unresolved", reason, evidence)
     clarity = min(finding.clarity for finding in found)
     confidence = round(_regular(period) * (1.0 - float(np.exp(-period.cycles / 1.5))) * clarity, 3)
-    fits = alignment(structure.groups, structure.edges, traffic, logs.bursts, membership)
+    fits = alignment(structure.groups, structure.edges, traffic, logs.bursts, membership, matches)
     coverage = _coverage(traffic, structure.edges, membership)
     evidence["fit"] = dict(fits)
     return Inference(structure, period, confidence, coverage, "", describe(found, period), evidence, fits)
@@ -168,8 +169,9 @@ def _rhythm(activity: FloatArray, parameters: SkeletonParameters) -> tuple[Perio
 
 def _examine_rails(
     logs: Logs, traffic: Traffic, membership: Membership, period_s: float, clocks: list[int], line_gbps: float
-) -> tuple[list[RailFinding], dict[str, str]]:
-    """What is found on each rail, doubts settled by the other rails and by hints; what became of the hints."""
+) -> tuple[list[RailFinding], dict[str, str], dict[int, Matches]]:
+    """What is found on each rail, doubts settled by the other rails and by hints; what became of the hints; by rail,
+    whose bursts are whose."""
     views = []
     for rail, members in membership.by_rail().items():
         names = [membership.names[index] for index in members]
@@ -195,7 +197,9 @@ def _examine_rails(
     for _, outcome in hinted:
         for hint, became in outcome.items():
             outcomes.setdefault(hint, set()).add(became)
-    return [found for found, _ in hinted], {hint: ", ".join(sorted(became)) for hint, became in outcomes.items()}
+    matches = {view.rail: view.matches for view in views if view.matches is not None}
+    said = {hint: ", ".join(sorted(became)) for hint, became in outcomes.items()}
+    return [found for found, _ in hinted], said, matches
 
 
 def _misplaced_bytes(counters: CounterLog, names: list[str], line_gbps: float) -> float:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,17 @@ class BurstClass:
         return self.together >= ALWAYS and all(len(one.sets) <= 1 for one in self.partners)
 
 
+class SentBursts(NamedTuple):
+    """The bursts that were sent of one class: row and size of each, which rows received such a burst at that time,
+    (bursts, rows); and the share of bursts whose sender received one as well.
+    """
+
+    row: NDArray[np.int64]
+    size: NDArray[np.float64]
+    met: NDArray[np.bool_]
+    together: float
+
+
 @dataclass(frozen=True, slots=True)
 class Matches:
     """All classes; ``explained`` = share of the sent bytes whose receivers are among the partners found.
@@ -70,7 +82,7 @@ class Matches:
     ``messages_explained``: the same of messages alone, which are few beside the bytes of collectives.
     ``met``: (n, n) how many messages (bursts sent while the sender received none) of one row another row received.
     ``message_starts``: when each row sent messages, us, ascending. ``messages``: for each class, who sent them, and who
-    received them, (messages,) and (messages, n).
+    received them, (messages,) and (messages, n). ``sent``: all that was sent, by class.
     """
 
     classes: tuple[BurstClass, ...]
@@ -79,6 +91,7 @@ class Matches:
     met: NDArray[np.int64]
     message_starts: tuple[NDArray[np.int64], ...]
     messages: tuple[tuple[NDArray[np.int64], NDArray[np.bool_]], ...]
+    sent: tuple[SentBursts, ...]
 
     def explained_by(self, near: NDArray[np.bool_]) -> bool:
         """Whether nine tenths of all messages, and three quarters of each row's, were received by one of the sender's
@@ -114,7 +127,7 @@ def match_bursts(series: Sequence[BurstSeries], since_us: int) -> Matches | None
     classes = []
     met = np.zeros((len(series), len(series)), np.int64)
     starts: list[list[NDArray[np.int64]]] = [[] for _ in series]
-    messages = []
+    messages, every = [], []
     shares = {True: [0.0, 0.0], False: [0.0, 0.0]}
     for kind in np.unique(table.kind[sent]):
         going, coming = table.select(sent & (table.kind == kind)), table.select(~sent & (table.kind == kind))
@@ -125,20 +138,16 @@ def match_bursts(series: Sequence[BurstSeries], since_us: int) -> Matches | None
         for row in np.unique(going.row[message]):
             starts[row].append(going.start[message & (going.row == row)])
         classes.append(found)
+        every.append(SentBursts(going.row, going.size, seen, found.together))
         shares[found.collective][0] += float(going.size[matched].sum())
         shares[found.collective][1] += float(going.size.sum())
     both = [shares[True][0] + shares[False][0], shares[True][1] + shares[False][1]]
-    return Matches(
-        tuple(classes), _share(*both), _share(*shares[False]), met, tuple(map(_sorted, starts)), tuple(messages)
-    )
+    explained = _share(*both), _share(*shares[False])
+    return Matches(tuple(classes), *explained, met, tuple(map(_sorted, starts)), tuple(messages), tuple(every))
 
 
-def fresh_classes(
-    series: Sequence[BurstSeries], since_us: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], float]]:
-    """For each class of the bursts since ``since_us``: of each sent burst the row and size, and which rows received
-    such a burst at that time, (bursts, rows); and the share of bursts whose sender received one as well.
-    """
+def fresh_classes(series: Sequence[BurstSeries], since_us: int) -> Iterator[SentBursts]:
+    """What was sent since ``since_us``, by class; as ``Matches.sent``, of fewer bursts as well."""
     if any(not len(one.start_us) for one in series):
         return
     table, sent = gather_bursts(series, since_us)
@@ -147,8 +156,7 @@ def fresh_classes(
         going, coming = table.select(sent & (table.kind == kind)), table.select(~sent & (table.kind == kind))
         tolerance_us = tolerance_between(going, coming, nearest_received(going, coming), clock_us)
         met = _meetings(going, coming, len(series), tolerance_us)
-        together = float(met[np.arange(len(met)), going.row].mean())
-        yield going.row, going.size, met, together
+        yield SentBursts(going.row, going.size, met, float(met[np.arange(len(met)), going.row].mean()))
 
 
 def _sorted(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:

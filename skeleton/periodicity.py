@@ -66,7 +66,11 @@ def job_activity(sent: FloatArray) -> FloatArray:
 
 def find_period(activity: FloatArray) -> Period | None:
     """Period of a series of one value per second, NaN unknown; None: nothing repeats."""
-    sharp, smooth = _find(activity), _find(smoothed(activity))
+    span = len(activity)
+    most = int(span / LEAST_CYCLES)
+    if most <= SHORTEST_S:
+        return None
+    sharp, smooth = (_find(lags, span) for lags in regularities(np.stack([activity, smoothed(activity)]), most))
     if smooth is None or smooth.period_s < SHORTEST_SMOOTHED_S:
         return sharp
     return sharp if sharp is not None and sharp.regularity >= smooth.regularity else smooth
@@ -82,12 +86,8 @@ def smoothed(activity: FloatArray) -> FloatArray:
     return np.where(known, total / np.maximum(weight, WEIGHTS.min()), np.nan)
 
 
-def _find(activity: FloatArray) -> Period | None:
-    span = len(activity)
-    most = int(span / LEAST_CYCLES)
-    if most <= SHORTEST_S:
-        return None
-    lags = regularity(activity, most)
+def _find(lags: FloatArray, span: int) -> Period | None:
+    """The period that r(l) of a series of ``span`` seconds tells of."""
     peaks = _peaks(lags)
     if not peaks:
         return None
@@ -99,24 +99,26 @@ def _find(activity: FloatArray) -> Period | None:
     return Period(period_s, float(min(lags[first], 1.0)), span / period_s)
 
 
-def regularity(activity: FloatArray, longest_s: int) -> FloatArray:
-    """r(l) for l = 0, 1/8, 2/8 ... ``longest_s`` seconds; 0 where it can't be told."""
-    known = ~np.isnan(activity)
+def regularities(courses: FloatArray, longest_s: int) -> FloatArray:
+    """r(l) of each series for l = 0, 1/8, 2/8 ... ``longest_s`` seconds; 0 where it can't be told.
+
+    ``courses``: (k, T), NaN unknown, in the same seconds for all: so they take one transform of each kind together.
+    """
+    known, rows = ~np.isnan(courses[0]), len(courses)
     if not known.any():
-        return np.zeros(longest_s * UPSAMPLING + 1)
-    centred = np.where(known, activity - activity[known].mean(), 0.0)
-    size = 1 << (2 * len(activity) - 1).bit_length()
-    series, mask = np.fft.rfft(centred, size), np.fft.rfft(known.astype(float), size)
-    power = np.fft.rfft(centred**2, size)
-    ahead = np.maximum(np.fft.irfft(mask.conj() * power, size), 0.0)[: longest_s + 1]
-    behind = np.maximum(np.fft.irfft(power.conj() * mask, size), 0.0)[: longest_s + 1]
-    scale = np.sqrt(ahead * behind)
-    covariance = np.fft.irfft(np.abs(series) ** 2, size * UPSAMPLING)[: longest_s * UPSAMPLING + 1] * UPSAMPLING
-    fine_s = np.arange(len(covariance)) / UPSAMPLING
-    least = LEAST_ENERGY * (1.0 - fine_s / len(activity)) * float(scale[0])
-    if scale[0] <= 0:
-        return np.zeros(len(covariance))
-    return np.asarray(covariance / np.maximum(np.interp(fine_s, np.arange(longest_s + 1), scale), least))
+        return np.zeros((rows, longest_s * UPSAMPLING + 1))
+    centred = np.where(known, courses - np.array([[course[known].mean()] for course in courses]), 0.0)
+    size = 1 << (2 * len(known) - 1).bit_length()
+    spectra = np.fft.rfft(np.concatenate([centred, centred**2, known[None]]), size)
+    series, power, mask = spectra[:rows], spectra[rows:-1], spectra[-1]
+    energy = np.maximum(np.fft.irfft(np.concatenate([mask.conj() * power, power.conj() * mask]), size), 0.0)
+    scale = np.sqrt(energy[:rows, : longest_s + 1] * energy[rows:, : longest_s + 1])
+    covariance = np.fft.irfft(np.abs(series) ** 2, size * UPSAMPLING)[:, : longest_s * UPSAMPLING + 1] * UPSAMPLING
+    fine_s, whole_s = np.arange(longest_s * UPSAMPLING + 1) / UPSAMPLING, np.arange(longest_s + 1)
+    least = LEAST_ENERGY * (1.0 - fine_s / len(known)) * scale[:, :1]
+    due = np.maximum(np.array([np.interp(fine_s, whole_s, row) for row in scale]), least)
+    due[scale[:, 0] <= 0] = np.inf  # what is constant has no regularity
+    return np.asarray(covariance / due)
 
 
 def steadiness(activity: FloatArray, period_s: float) -> float:

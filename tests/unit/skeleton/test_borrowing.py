@@ -46,7 +46,7 @@ def view(rail: int, chains: tuple[tuple[int, int], ...], missed: int = 0) -> Rai
     for rows, met in messages:
         np.add.at(passed, rows, met.astype(np.int64))
     idle = np.zeros((4, 10))
-    matches = Matches((), 0.9, 0.9, passed, (np.empty(0, np.int64),) * 4, tuple(messages))
+    matches = Matches((), 0.9, 0.9, passed, (np.empty(0, np.int64),) * 4, tuple(messages), ())
     return RailTraffic(rail, unresolved(rail).members, None, None, idle, idle, (0, 1, 2, 3), 0.0, matches)
 
 

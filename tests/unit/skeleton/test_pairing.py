@@ -13,7 +13,7 @@ from skeleton.degrees import check_degrees, estimate_degrees
 from skeleton.membership import Membership
 from skeleton.pairing import certain_links, chains_of, restrict, settle_by_rails
 from skeleton.parameters import SkeletonParameters
-from skeleton.periodicity import Period
+from skeleton.periodicity import Period, job_activity
 from skeleton.resampling import Traffic
 from skeleton.structure import RailFinding
 
@@ -134,7 +134,10 @@ def test_evidence_counts_from_the_first_burst() -> None:
 def test_keep_alives_are_no_traffic() -> None:
     quiet = np.full((3, 100), 4e5)
     quiet[:, ::10] = 6e5
-    assert refusal(Traffic(0, quiet, quiet), Period(10.0, 1.0, 10.0), SkeletonParameters())[0] == "silent"
+    assert (
+        refusal(Traffic(0, quiet, quiet), job_activity(quiet), Period(10.0, 1.0, 10.0), SkeletonParameters())[0]
+        == "silent"
+    )
 
 
 def test_few_seconds_must_be_more_regular_than_many() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skeleton.periodicity import find_period, job_activity, regularity
+from skeleton.periodicity import find_period, job_activity, regularities
 
 
 def pulses(period_s: float, seconds: int, width_s: float = 1.5, jitter_s: float = 0.0, seed: int = 0) -> np.ndarray:
@@ -65,7 +65,7 @@ def test_noise_is_not_regular() -> None:
 
 
 def test_lag_zero_is_one_and_no_lag_is_more() -> None:
-    lags = regularity(pulses(9.3, 200), 60)
+    lags = regularities(pulses(9.3, 200)[None], 60)[0]
     assert lags[0] == pytest.approx(1.0, abs=1e-3)
     assert lags.max() < 1.05
 
