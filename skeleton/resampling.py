@@ -6,7 +6,7 @@ when it overlaps a reset, or a hole longer than ``gap_s``, or lies outside the s
 been refreshed are left out (``CounterSeries.fresh``).
 
 An endpoint without counters is taken from its bursts, each spread evenly over its time.
-Units: bytes per second. Cost: about 40 us per endpoint for 15 minutes.
+Units: bytes per second. Cost: about 40 us per endpoint for 15 minutes, and less for the newest of them.
 """
 
 from __future__ import annotations
@@ -100,15 +100,21 @@ def _rates(samples: Sequence[Samples], grid: NDArray[np.int64], gap_s: float) ->
     Unknown (NaN) are seconds that overlap a reset or a hole, or lie outside the samples.
     """
     instants, count = samples[0].t_us, len(samples)
-    moved = np.array([one.tx for one in samples] + [one.rx for one in samples], dtype=np.float64)
+    first = max(min(int(np.searchsorted(instants, grid[0], "right")) - 1, len(instants) - 2), 0)
+    instants = instants[first:]  # what was before the grid began does not matter
+    moved = np.array([one.tx[first:] for one in samples] + [one.rx[first:] for one in samples], dtype=np.float64)
     apart = np.zeros(len(instants), np.int64)
     apart[1:] = instants[1:] - instants[:-1]
     lost = np.isnan(moved[:count]) | (apart > gap_s * SECOND_US)
     lost[:, 0] = False
-    totals = np.cumsum(np.concatenate([np.where(np.isnan(moved), 0.0, moved), np.where(lost, apart, 0)]), axis=1)
-    reached = _interpolate(totals, instants, grid)
+    moved = np.where(np.isnan(moved), 0.0, moved)
+    if some_lost := bool(lost.any()):
+        moved = np.concatenate([moved, np.where(lost, apart, 0)])
+    reached = _interpolate(np.cumsum(moved, axis=1), instants, grid)
     rates = reached[:, 1:] - reached[:, :-1]
-    unknown = (rates[2 * count :] > 0) | (grid[:-1] < instants[0]) | (grid[1:] > instants[-1])
+    unknown = (grid[:-1] < instants[0]) | (grid[1:] > instants[-1])
+    if some_lost:
+        unknown = unknown | (rates[2 * count :] > 0)
     return np.where(unknown, np.nan, rates[:count]), np.where(unknown, np.nan, rates[count : 2 * count])
 
 

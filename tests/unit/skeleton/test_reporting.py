@@ -153,3 +153,22 @@ def test_a_card_that_can_not_be_read_is_told_of_if_another_one_is_read() -> None
         story.tick()
         expected = {"c0/mlx5_0"} if read == {"mlx5_0": False} else set()
         assert {rnic.endpoint for rnic in story.told[-1].unread} == expected
+
+
+def test_seconds_that_are_passed_over_are_those_that_change_nothing() -> None:
+    """The same story, with all streams looked through in every second, and only when something is due."""
+    told = []
+    for thorough in (True, False):
+        story = Story()
+        for second in range(1, 90):
+            story.second = second
+            for number, container in enumerate(CONTAINERS):
+                if (second + number) % 5 == 0 and not (number == 1 and 40 <= second < 70):
+                    story.counters(container, {"mlx5_0": not (number == 2 and 50 <= second < 75)})
+                if second % 7 == number and second < 60:
+                    story.bursts(container, some=second > 20)
+            if thorough:
+                story.state.reports.due_us = 0
+            story.tick()
+        told.append(story.told)
+    assert told[0] == told[1] and len(told[0]) > 5

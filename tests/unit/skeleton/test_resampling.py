@@ -73,6 +73,18 @@ def test_evidence_before_the_demanded_instant_does_not_count() -> None:
     assert (traffic.start_us, traffic.seconds) == (since_us, 6)
 
 
+@pytest.mark.parametrize("since_s", [0, 3.5, 6, 8, 14])
+def test_the_newest_of_a_log_is_the_end_of_the_whole(since_s: float) -> None:
+    """Jitter, a hole, a reset and a sample on the edge: what came before the grid begins does not matter."""
+    t_s, tx = [0, 1.2, 2, 3.4, 4, 8, 9.1, 10, 11, 12.7, 14, 15.5], [7, 5, np.nan, 50, 5, 400, 5, np.nan, 9, 3, 8]
+    whole = resample(log_of(t_s, tx), BurstLog(), ("e",), 0, gap_s=3.5)
+    newest = resample(log_of(t_s, tx), BurstLog(), ("e",), ORIGIN_US + round(since_s * SECOND_US), gap_s=3.5)
+    assert whole is not None and newest is not None
+    assert np.isnan(whole.tx[0]).sum() > 3
+    for new, old in ((newest.tx, whole.tx), (newest.rx, whole.rx)):
+        np.testing.assert_allclose(new[0], old[0, -newest.seconds :])
+
+
 def test_overlapping_bursts_add_up() -> None:
     grid = np.arange(0, 5 * SECOND_US, SECOND_US)
     start, end = np.array([0, SECOND_US]), np.array([2 * SECOND_US, 3 * SECOND_US])
