@@ -24,6 +24,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from msgspec import Struct
+
 from schemas.codec import BadRecord
 from schemas.envelope import Message
 from schemas.instants import SECOND_US
@@ -53,8 +55,7 @@ Subject = tuple[str, str, str]
 """(topic, what is spoken for: a producer id or a thing, its name)."""
 
 
-@dataclass(slots=True)
-class _Floor:
+class _Floor(Struct, gc=False):
     """Who speaks for one subject: ``current``. ``first_us``: the event time of its first message; ``heard_us``: when
     its last one was heard.
 
