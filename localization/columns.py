@@ -89,16 +89,11 @@ class Readings:
 
 def read_trains(pending: Sequence[PackedResults], pairs: PairTable, usable: Callable[[str, str], bool]) -> Readings:
     """The trains of a job's waiting messages. ``usable`` is asked once for each new pair."""
-    src: list[str] = []
-    dst: list[str] = []
-    row: list[int] = []
-    routes: list[Route | None] = []
+    src = [message.src for message in pending for _ in message.dst]
+    dst = [name for message in pending for name in message.dst]
+    routes = [route for message in pending for route in message.routes]
     known = len(pairs.names)
-    for message in pending:
-        src += [message.src] * len(message.dst)
-        dst += message.dst
-        row += pairs.rows(message.src, message.dst)
-        routes += message.routes
+    row = pairs.rows(src, dst)
     pairs.grow()
     for new in range(known, len(pairs.names)):
         pairs.columns.live[new] = usable(*pairs.names[new])
@@ -115,10 +110,9 @@ def read_trains(pending: Sequence[PackedResults], pairs: PairTable, usable: Call
 
 def _number_paths(routes: Sequence[Route | None]) -> tuple[list[int], tuple[Path, ...]]:
     """Numbers of paths in the order of first use, and what they number."""
-    numbers: dict[Route | None, int] = {None: -1}
-    number = numbers.setdefault
-    found = [number(route, len(numbers) - 1) for route in routes]
-    paths = [route.links for route in numbers if route is not None]
+    known = [route for route in dict.fromkeys(routes) if route is not None]
+    numbers: dict[Route | None, int] = {None: -1, **dict(zip(known, range(len(known)), strict=True))}
+    found, paths = [numbers[route] for route in routes], [route.links for route in known]
     if len(set(paths)) == len(paths):
         return found, tuple(paths)
     again: dict[Path, int] = {}  # of a path that was forgotten meanwhile there are two

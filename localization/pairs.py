@@ -94,6 +94,15 @@ class PairColumns:
         """Rows."""
         return len(self.live)
 
+    def __getstate__(self) -> list[tuple[bytes, str, tuple[int, ...]]]:
+        """By column its bytes, type and shape: written down in a third of the time that arrays of their own take."""
+        columns = (getattr(self, spec.name) for spec in fields(self))
+        return [(column.tobytes(), column.dtype.char, column.shape) for column in columns]
+
+    def __setstate__(self, state: list[tuple[bytes, str, tuple[int, ...]]]) -> None:
+        for spec, (raw, kind, shape) in zip(fields(self), state, strict=True):
+            setattr(self, spec.name, np.frombuffer(raw, kind).reshape(shape).copy())
+
 
 _WIDTHS: dict[str, tuple[int, ...]] = {
     "short_value": (SHORT_VALUES,),
@@ -107,24 +116,21 @@ _PER_ALTERNATIVE = ("loss_score", "loss_since_us")
 
 @dataclass(slots=True)
 class PairTable:
-    """The pairs of one job. ``width``: number of loss alternatives; ``plans``: the rows of each source's targets,
-    so that a pair that was seen before is found by one name. ``columns`` may be views (``localization.sheet``): their
-    values are changed in place, and for another number of rows they are replaced as a whole."""
+    """The pairs of one job. ``width``: number of loss alternatives. ``columns`` may be views (``localization.sheet``):
+    their values are changed in place, and for another number of rows they are replaced as a whole."""
 
     width: int
     index: dict[Pair, int] = field(default_factory=dict)
     names: list[Pair] = field(default_factory=list)
     columns: PairColumns = field(default_factory=PairColumns)
-    plans: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def rows(self, src: str, targets: Sequence[str]) -> list[int]:
-        """The rows of a source and its targets, in their order; see ``row``."""
-        known = self.plans.setdefault(src, {})
+    def rows(self, src: Sequence[str], dst: Sequence[str]) -> list[int]:
+        """The rows of some sources and their targets, in their order; see ``row``."""
+        index = self.index
         try:
-            return [known[dst] for dst in targets]
+            return [index[pair] for pair in zip(src, dst, strict=True)]
         except KeyError:
-            known.update({dst: self.row((src, dst)) for dst in targets if dst not in known})
-            return [known[dst] for dst in targets]
+            return [self.row(pair) for pair in zip(src, dst, strict=True)]
 
     def row(self, pair: Pair) -> int:
         """The row of ``pair``, a new one if it was never seen; call ``grow`` before columns are used."""
@@ -161,7 +167,6 @@ class PairTable:
         self.columns = left
         self.names = [self.names[row] for row in kept]
         self.index = {pair: row for row, pair in enumerate(self.names)}
-        self.plans = {}
         return {old: new for new, old in enumerate(kept)}
 
     def reset(self, rows: list[int]) -> None:
