@@ -1,11 +1,12 @@
 """Fuzzes every parser, codec and HTTP surface of the program: no input may do more than be refused.
 
     python -m tests.fuzz [--executions 10000000] [--seconds 60] [--seed 1] [--target NAME ...] [--keep FOLDER]
-    python -m tests.fuzz --guided [...]     the same targets, guided by coverage (needs the package atheris)
+    python -m tests.fuzz --guided [--pool FOLDER] [...]    the same targets, guided by coverage (needs atheris)
 
 Prints one JSON object; ends with 1 and the input when something raised what it may not. ``--keep`` writes that input
 into a folder; it belongs into ``tests/fuzz/corpus/<target>`` when the fault is mended. Every input of the corpus is
-tried in each run, and by the test suite.
+tried in each run, and by the test suite. ``--pool`` keeps what guided fuzzing found worth varying, so that the next run
+goes on from it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def main() -> int:
     if asked.guided:
         from tests.fuzz.guided import run_guided
 
-        return run_guided(asked.executions, asked.seconds, asked.target)
+        return run_guided(asked.executions, asked.seconds, asked.target, asked.keep, asked.pool)
     from tests.fuzz.targets import TARGETS
 
     began = time.process_time()
@@ -55,6 +56,7 @@ def _options() -> argparse.ArgumentParser:
     options.add_argument("--target", action="append", default=[])
     options.add_argument("--keep", default="")
     options.add_argument("--guided", action="store_true")
+    options.add_argument("--pool", default="")
     return options
 
 
@@ -65,7 +67,7 @@ def fuzz(names: list[str], executions: int, seconds: float, seed: int) -> tuple[
 
     draw, ends_s, tried = random.Random(seed), time.monotonic() + seconds, 0
     pools = {name: [*corpus(name), *TARGETS[name].seeds()] or [b""] for name in names}
-    faults = [(name, wrong, raw) for name in names for raw in corpus(name) if (wrong := _judged(name, raw))]
+    faults = [(name, wrong, raw) for name in names for raw in corpus(name) if (wrong := judged(name, raw))]
     while tried < executions and time.monotonic() < ends_s:
         lively = [name for name in names if name not in {name for name, _, _ in faults}]
         if not lively:
@@ -75,13 +77,13 @@ def fuzz(names: list[str], executions: int, seconds: float, seed: int) -> tuple[
             for _ in range(TARGETS[name].in_a_row):
                 raw = mutated(draw.choice(pool), draw.choice(pool), draw)
                 tried += 1
-                if wrong := _judged(name, raw):
+                if wrong := judged(name, raw):
                     faults.append((name, wrong, raw))
                     break
     return tried, faults
 
 
-def _judged(name: str, raw: bytes) -> str:
+def judged(name: str, raw: bytes) -> str:
     """What went wrong with an input, or how long it took if that was too long; empty: nothing."""
     from tests.fuzz.targets import TARGETS, fault
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.fuzz import targets
 from tests.fuzz.__main__ import fuzz
+from tests.fuzz.guided import FAULT, begin, kept, shared
 from tests.fuzz.targets import CORPUS, TARGETS, Target, corpus, fault
 
 SLOW = "pipeline"
@@ -45,3 +48,27 @@ def test_a_refusal_says_something() -> None:
         raise KeyError
 
     assert "without a word" in fault(Target(refuse, (KeyError,), list), b"x")
+
+
+def test_guided_fuzzing_shares_executions_as_plain_fuzzing_does() -> None:
+    shares = shared(10_000_000, list(TARGETS))
+    assert 0 < shares[SLOW] * TARGETS["settings"].in_a_row == pytest.approx(shares["settings"], rel=0.01)
+    assert sum(shares.values()) == pytest.approx(10_000_000, rel=0.001)
+    assert shared(1, ["settings", SLOW]) == {"settings": 1, SLOW: 1}
+
+
+def test_guided_fuzzing_begins_with_all_seeds_and_goes_on_from_an_earlier_run(tmp_path: Path) -> None:
+    (tmp_path / "found").write_bytes(b"{}")
+    begin(tmp_path, "settings")
+    begin(tmp_path, "message-ticks")
+    contents = {path.read_bytes() for path in tmp_path.iterdir()}
+    assert contents == {b"{}", *corpus("settings"), *TARGETS["message-ticks"].seeds()}
+
+
+@pytest.mark.parametrize("keep", ["kept", ""])
+def test_what_did_harm_is_kept_and_is_no_seed_of_the_next_run(tmp_path: Path, keep: str) -> None:
+    fault = tmp_path / f"{FAULT}crash-1"
+    fault.write_bytes(b"bad")
+    kept([fault], keep and tmp_path / keep)
+    assert not fault.exists()
+    assert [path.read_bytes() for path in tmp_path.glob("kept/*")] == [b"bad"] * bool(keep)
