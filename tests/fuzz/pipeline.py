@@ -22,6 +22,9 @@ RECORDING = Path(__file__).parents[2] / "examples" / "incidents" / "stale-flow-o
 SECOND_US = 1_000_000
 OF_EACH, LONGEST = 6, 2_500
 WAIT_US = 60 * SECOND_US
+LONGEST_S = 20.0
+"""A message that is an hour behind makes its key begin an hour back (``streams.sequencer.CATCH_UP_US``, no further):
+3,600 seconds of each stage are a second or two of the processor, more where this code is instrumented."""
 
 
 class Line(msgspec.Struct):

@@ -48,13 +48,15 @@ SMALL = Limits(line_bytes=65_536, total_bytes=1_000_000, members=20)
 class Target(NamedTuple):
     """``read`` takes bytes; ``refusals`` are its ways to say no; ``seeds`` are inputs to begin with.
 
-    ``in_a_row``: inputs until the next target has its turn; fewer for what takes long.
+    ``in_a_row``: inputs until the next target has its turn; fewer for what takes long. ``longest_s``: an input that
+    takes more of the processor is a fault.
     """
 
     read: Callable[[bytes], object]
     refusals: tuple[type[Exception], ...]
     seeds: Callable[[], list[bytes]]
     in_a_row: int = 20
+    longest_s: float = 2.0
 
 
 def message(name: str) -> Target:
@@ -192,7 +194,7 @@ def maps(name: str) -> Target:
 
 TARGETS: dict[str, Target] = {
     **{f"message-{name}": message(name) for name in topics()},
-    "pipeline": Target(pipeline.run, (), pipeline.seeds, in_a_row=1),
+    "pipeline": Target(pipeline.run, (), pipeline.seeds, in_a_row=1, longest_s=pipeline.LONGEST_S),
     "recording-line": Target(line, (RecordingError,), nothing),
     "recording-manifest": Target(manifest, (RecordingError,), nothing),
     "recording-lines": Target(compressed_lines, (RecordingError,), nothing),
