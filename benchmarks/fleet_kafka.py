@@ -1,7 +1,7 @@
 """What does a fleet cost through a real broker: beside the least that could be, with more workers, and how late is it?
 
     .ci/apache-kafka.sh run .venv/bin/python benchmarks/fleet_kafka.py limits|scale|live [--rnics 1000] [--seconds 30]
-        [--workers 1 2 4] [-o RESULTS.json]
+        [--workers 1 2 4] [--slot-s 0.5] [-o RESULTS.json]
 
 *limits*: processor time per record of reading the same records in four ways. *Raw*: confluent-kafka consumes them and
 does nothing. *Empty*: a Faust agent that does nothing. *Silent*: our worker with engines that say nothing. *Real*: our
@@ -28,6 +28,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from benchmarks.faust_path import child, processor_s, time_empty
 from benchmarks.fleet_load import Fleet, fleet, messages, note
+from probe_planner.parameters import PlannerParameters
 from schemas.codec import decode
 from schemas.diagnosis import Incident
 from skeletonhunter.embedded.broker import FETCH_WAIT_MS, SESSION_S, embedded_broker
@@ -113,7 +114,12 @@ def bench(broker: str, folder: Path, options: argparse.Namespace) -> Iterator[Be
         url=broker, prefix=prefix, partitions=options.partitions, session_s=SESSION_S, fetch_wait_ms=FETCH_WAIT_MS
     )
     worker = WorkerSettings(ticker=False, data_dir=str(folder / prefix), checkpoint_s=10.0)
-    made = Bench(Settings(kafka=kafka, worker=worker), fleet(options.rnics, options.faults), options.seconds, folder)
+    made = Bench(
+        Settings(kafka=kafka, worker=worker),
+        fleet(options.rnics, options.faults, options.slot_s),
+        options.seconds,
+        folder,
+    )
     yield made
     made.close()
 
@@ -245,13 +251,16 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=1)
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--workers", type=int, nargs="+", default=(1, 2, 4))
+    slot_s = PlannerParameters().slot_s
+    parser.add_argument("--slot-s", type=float, default=slot_s, help="the planner's slot_s: longer is fewer probes")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
     known = os.environ.get("SKELETONHUNTER_TEST_KAFKA")
     run = {"limits": limits, "scale": scale, "live": live}[options.what]
     with nullcontext(known) if known else embedded_broker() as broker, tempfile.TemporaryDirectory() as folder:
         found = run(broker, Path(folder), options)
-    head = {"what": options.what, "rnics": fleet(options.rnics).rnics, "seconds": options.seconds}
+    rnics = fleet(options.rnics, options.faults, options.slot_s).rnics
+    head = {"what": options.what, "rnics": rnics, "seconds": options.seconds, "slot_s": options.slot_s}
     note(head | found | {"load_average": round(os.getloadavg()[0], 1)}, options.output)
 
 

@@ -25,7 +25,6 @@ STAGES = ("skeleton", "detection", "fabric", "planner", "localization")
 BY_JOB = ("skeleton", "detection", "planner")
 FLEETS = (40_000, 200_000, 1_000_000)
 DAY_S = 86_400
-STEADY_S = 8
 PROBE_ROW_BYTES = 8.6
 """On disk, from docs/reference/query-latency.md: the rows of copied pods pack better than those of a real fleet."""
 
@@ -68,7 +67,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 def bare_share(point: Point) -> float:
     """Share of a core that orjson alone takes for the probe results."""
-    return float(point["bare_decode_s"]) / (point["seconds"] - STEADY_S)
+    return float(point["bare_decode_s"]) / (point["seconds"] - point["steady_s"])
 
 
 def curve(points: list[Point]) -> str:
@@ -106,7 +105,7 @@ def per_stage(point: Point) -> str:
     for stage in STAGES:
         of = point[stage]
         seconds = point["seconds"]
-        checkpoint = of["checkpoint_bytes"] / max(1, of["checkpoints"]) / point["checkpoint_s"]
+        checkpoint = of["checkpoint_bytes"] / seconds
         rows.append(
             (
                 f"`{stage}`",
@@ -163,7 +162,7 @@ def needs(found: dict[str, list[Point]]) -> Needs:
     for stage in STAGES:
         for name, size in stages[stage]["bytes_out"].items():
             derived[name] = derived.get(name, 0.0) + size / stages["seconds"] / stages["rnics"]
-    logged = sum(stages[s]["checkpoint_bytes"] / max(1, stages[s]["checkpoints"]) for s in STAGES)
+    logged = sum(stages[s]["checkpoint_bytes"] for s in STAGES)
     everything = {**written, **{name: size for name, size in derived.items() if name != "ticks"}}
     return Needs(
         by_job=worker * sum(shares[stage] for stage in BY_JOB),
@@ -171,7 +170,7 @@ def needs(found: dict[str, list[Point]]) -> Needs:
         sink=sink["share_of_a_core"]["sink"] / sink["rnics"],
         into_kafka=sum(written.values()),
         by_stages=sum(derived.values()),
-        changelog=logged / stages["checkpoint_s"] / stages["rnics"],
+        changelog=logged / stages["seconds"] / stages["rnics"],
         kept=sum(size * 3600 * (topics()[name].retention_hours or 0) for name, size in everything.items()),
         rows=_rows_a_second(sink),
     )
@@ -274,9 +273,9 @@ def main() -> None:
     """Puts the tables between the page's marks."""
     found, assumed = read(MEASURED), Assumed()
     parts = {
-        "curve": curve(found["stages"]),
-        "slower": by_frequency([found["stages"][-1], *found["stages-slower"]]),
-        "stages": per_stage(found["stages"][-1]),
+        "curve": curve(found["stages-slower"]),
+        "slower": by_frequency([found["stages"][-1], found["stages-slower"][-1]]),
+        "stages": per_stage(found["stages-slower"][-1]),
         "topics": topics_table(found["bytes"][-1]),
         "kafka": of_kafka(found),
         "workers": of_workers(found),
