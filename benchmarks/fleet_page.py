@@ -153,7 +153,7 @@ class Needs:
 
 def needs(found: dict[str, list[Point]]) -> Needs:
     """Costs of one RNIC: of the stages from the largest fleet, of the rest from the only size that was measured."""
-    stages, volume, sink, limits = (found[what][-1] for what in ("stages", "bytes", "sink", "limits"))
+    stages, volume, sink, limits = (found[what][-1] for what in ("stages-slower", "bytes", "sink", "limits"))
     shares = {stage: stages[stage]["share_of_a_core"] for stage in STAGES}
     worker = limits["share_of_a_core"]["real"] / limits["rnics"] / sum(shares.values())
     own = volume["topics"]
