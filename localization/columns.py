@@ -111,7 +111,7 @@ def read_trains(pending: Sequence[PackedResults], pairs: PairTable, usable: Call
 def _number_paths(routes: Sequence[Route | None]) -> tuple[list[int], tuple[Path, ...]]:
     """Numbers of paths in the order of first use, and what they number."""
     known = [route for route in dict.fromkeys(routes) if route is not None]
-    numbers: dict[Route | None, int] = {None: -1, **dict(zip(known, range(len(known)), strict=True))}
+    numbers: dict[Route | None, int] = {None: -1, **{route: number for number, route in enumerate(known)}}
     found, paths = [numbers[route] for route in routes], [route.links for route in known]
     if len(set(paths)) == len(paths):
         return found, tuple(paths)

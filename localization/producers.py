@@ -13,7 +13,7 @@ from schemas.envelope import Message
 from schemas.instants import SECOND_US
 from schemas.reporting import ReportingGaps, SilentStream
 from schemas.telemetry import AgentHealth, SwitchQueues
-from skeleton.regularity import LEARNED, LEAST_SILENCE_US, Regularity, first_heard
+from skeleton.regularity import LEARNED, Regularity, first_heard
 
 FORGET_US = 3600 * SECOND_US
 STARVED_LAG_US = 200_000.0
@@ -124,11 +124,8 @@ class Producers:
     def silent(self, t_us: int) -> dict[str, list[tuple[str, str]]]:
         """Silent streams (topic, producer) by agent."""
         found: dict[str, list[tuple[str, str]]] = {}
-        before_us = t_us - LEAST_SILENCE_US
-        late = [key for key, stream in self.streams.items() if stream.regularity.last_us < before_us]  # few
-        for key in sorted(late):
-            if self.streams[key].regularity.is_silent(t_us):
-                found.setdefault(self.streams[key].agent, []).append(key)
+        for key in sorted(key for key, stream in self.streams.items() if stream.regularity.is_silent(t_us)):
+            found.setdefault(self.streams[key].agent, []).append(key)
         return found
 
     def heard(self, agent: str, since_us: int) -> bool:

@@ -53,11 +53,6 @@ class BurstSeries:
         """When each burst ended, us."""
         return np.asarray(self.start_us + self.length_us, dtype=np.int64)
 
-    def settle(self, before_us: int) -> None:
-        """Turns what waits into columns and drops what is not kept, and bursts that ended before ``before_us``."""
-        _take_up([self])
-        self.forget(before_us)
-
     def forget(self, before_us: int) -> None:
         """Drops bursts that ended before ``before_us``."""
         if self.first_us is not None:

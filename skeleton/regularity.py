@@ -52,7 +52,12 @@ class Regularity:
     @property
     def silent_from_us(self) -> int:
         """From when on a regular stream is silent, unless it is heard before."""
-        return self.last_us + max(GAPS * self.longest_us, LEAST_SILENCE_US) + 1
+        return self.last_us + self._bearable_us + 1
+
+    @property
+    def _bearable_us(self) -> int:
+        """The longest gap that is no silence yet."""
+        return max(GAPS * self.longest_us, LEAST_SILENCE_US)
 
     def is_regular(self) -> bool:
         """Whether its sendings came often enough, and at gaps that are alike."""
@@ -60,7 +65,7 @@ class Regularity:
         return self.sendings >= LEARNED and 0 < self.longest_us <= 2.0 * mean_us
 
     def _is_too_long(self, gap_us: int) -> bool:
-        return gap_us > max(GAPS * self.longest_us, LEAST_SILENCE_US) and self.is_regular()
+        return gap_us > self._bearable_us and self.is_regular()
 
 
 def first_heard(producer: Producer, t_us: int) -> Regularity:

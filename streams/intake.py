@@ -5,7 +5,7 @@ checks of ``schemas.codec``, ``streams.claims`` and ``streams.sequencer`` come d
 loop. A record of which one of them fails goes the long way, ``StageFold.admit``, which makes all checks and has the
 words for what is wrong. What both ways leave behind is the same.
 
-Cost: 2 us per record of probe results; the long way takes 7.
+Cost, with what is around it in ``PartitionRunner``: 5.5 us per record of probe results, where the long way takes 8.6.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class Sequencer:
         seen = self.seen.get(stream)
         if seen is None or seq in seen:
             return None
-        second = -(-t_us // SECOND_US) * SECOND_US
+        second = window_end(t_us, SECOND_US)
         bucket = self.waiting.get(second)
         if bucket is None:
             bucket = self.waiting[second] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from schemas.telemetry import Burst
-from skeleton.bursts import AFTER_THINNING, KEPT, MOST, BurstSeries
+from skeleton.bursts import AFTER_THINNING, KEPT, MOST, BurstLog, BurstSeries
 
 
 def burst(start_us: int, size: int = 1_000_000, direction: str = "tx", length_us: int = 100) -> Burst:
@@ -14,9 +14,10 @@ def burst(start_us: int, size: int = 1_000_000, direction: str = "tx", length_us
 
 def settled(bursts: list[Burst], before_us: int = 0) -> BurstSeries:
     series = BurstSeries(first_us=0)
+    log = BurstLog({"c/r": series})
     for first in range(0, len(bursts), 50):
         series.waiting.extend(bursts[first : first + 50])
-        series.settle(before_us)
+        log.settle(None, before_us)
     return series
 
 
