@@ -6,7 +6,9 @@
 All stages run in one process, one after another, over the load of ``fleet_load``, which another process makes.
 *Share*: processor seconds of the stage (decoding, claims, sequencing, folding, encoding, checkpoints) per second of
 event time, from second ``STEADY_S`` on; with 76 s, all that the load has, one checkpoint of large states is in it, and
-they come once a minute. Kafka's own client is not in it: see ``fleet_kafka.py``. Memory is the largest
+they come once a minute. *Said*: a digest of all that a stage has sent, the same for two versions of the program that
+say the same of the same load. Kafka's own client is not in
+any share: see ``fleet_kafka.py``. Memory is the largest
 resident set of the process, with the records of the second that is read; state is in bytes as pickled. *Bare* is what
 orjson alone takes for the probe results in the same seconds: times on a busy machine are worth something beside it
 only. One pod has a fault from second ``FAULT_S`` - ``FIRST_S`` of the load on, which a short run does not come to.
@@ -90,6 +92,7 @@ def _report(stage: StageAtWork) -> dict[str, Any]:
         "checkpoint_bytes": ports.shelved_bytes,
         "state_bytes": sum(len(fold.snapshot(key)) for key in fold.states),
         "dead_letters": sum(stage.letters.counts.values()),
+        "said": stage.said.hexdigest(),
     }
 
 

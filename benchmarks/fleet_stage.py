@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 from benchmarks.fleet_load import Sent
 from schemas.control import Tick
@@ -77,7 +78,9 @@ class CountingPorts:
 
 @dataclass
 class StageAtWork:
-    """A stage, and what it has cost so far. ``cpu_s``: processor seconds, by second of event time."""
+    """A stage, and what it has cost so far. ``cpu_s``: processor seconds, by second of event time. ``said``: a digest
+    of all that it has sent, by which two versions of a program can be compared.
+    """
 
     name: str
     checkpoint_s: float = 10.0
@@ -86,7 +89,7 @@ class StageAtWork:
     received_bytes: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.ports = CountingPorts()
+        self.ports, self.said = CountingPorts(), blake2b(digest_size=8)
         self.letters = DeadLetterRate(1)
         effects = Effects(self.ports, self.ports, self.ports, self.letters)
         fold = StageFold(STAGES[self.name], Parameters())
@@ -102,6 +105,8 @@ class StageAtWork:
         for each in mine:
             self.received_bytes[each.topic] += len(each.value) + len(each.key)
         kept, self.ports.kept = self.ports.kept, []
+        for said in kept:
+            self.said.update(said.topic.encode() + said.key + said.value)
         return kept
 
     @property
